@@ -1,0 +1,59 @@
+"""Where a program's other texts come from. The language itself reads no disk: shells bring a `Library`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from .program import Scalar, Task
+from .source import Source
+
+
+class LibraryError(Exception):
+    """A text that cannot be had; the message is a clause for a person: `there is no file "x.team"`.
+
+    code is the problem's code: E502 for one outside the project, E104 for one that is missing or unreadable.
+    """
+
+    def __init__(self, message: str, code: str = "E104") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Library(Protocol):
+    """Raises LibraryError from every method where the text cannot be had."""
+
+    def module(self, name: str, *, is_file: bool, importer: str) -> Source:
+        """The module `std.roles`, or the file in quotes relative to the source named importer."""
+        ...
+
+    def text(self, path: str, *, importer: str) -> str:
+        """What `file(path)` or `rows(path)` stands for."""
+        ...
+
+    def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
+        """The task `family("name", …)`: a problem that ships with its verifier."""
+        ...
+
+
+@dataclass(frozen=True)
+class MemoryLibrary:
+    """Texts held in memory, by name as written; for tests, one-liners and stored runs."""
+
+    modules: Mapping[str, str] = field(default_factory=dict[str, str])
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    families: Mapping[str, Task] = field(default_factory=dict[str, Task])
+
+    def module(self, name: str, *, is_file: bool, importer: str) -> Source:
+        if name not in self.modules:
+            raise LibraryError(f"there is no module {name!r}")
+        return Source(name, self.modules[name])
+
+    def text(self, path: str, *, importer: str) -> str:
+        if path not in self.files:
+            raise LibraryError(f"there is no file {path!r}")
+        return self.files[path]
+
+    def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
+        if name not in self.families:
+            raise LibraryError(f"there is no task family {name!r}")
+        return self.families[name]

@@ -1,0 +1,65 @@
+"""A mistake as data: made where it is found, turned into words for a person or a program elsewhere."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .source import Place, Source, Span
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A second place that explains the mistake, and what is to be seen there."""
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text of span by new; offered only after the result was seen to parse."""
+
+    span: Span
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake. code is stable (`E201`); message is one sentence without a full stop.
+
+    label is what stands under the caret; help says what to write instead.
+    """
+
+    code: str
+    message: str
+    place: Place
+    label: str = ""
+    severity: Severity = "error"
+    secondary: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str = ""
+    edits: tuple[Edit, ...] = ()
+
+
+class ProgramError(Exception):
+    """A text that is no program: carries every problem found, in order of place."""
+
+    def __init__(self, problems: "tuple[Problem, ...]") -> None:
+        super().__init__("; ".join(f"{p.code}: {p.message}" for p in problems))
+        self.problems = problems
+
+
+def ordered(problems: "list[Problem] | tuple[Problem, ...]") -> tuple[Problem, ...]:
+    """The problems by source and place, each once."""
+    unique = {(p.place.source.name, p.place.span.start, p.code, p.message): p for p in problems}
+    return tuple(unique[key] for key in sorted(unique))
+
+
+def has_errors(problems: "tuple[Problem, ...] | list[Problem]") -> bool:
+    return any(problem.severity == "error" for problem in problems)
+
+
+def whole(source: Source) -> Place:
+    """The place of a mistake that has no better one: the first character."""
+    return Place(source, Span(0, min(1, len(source.text))))

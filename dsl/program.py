@@ -1,0 +1,455 @@
+"""`Program`: one run, checked, with every name, parameter and flow call worked out.
+
+The engine walks this tree and nothing else. Copies are counted, not written out: `parallel(10) of f`
+is one `Parallel` with one `Branch` of ten. A node's `label` is its segment of the structural address:
+the name of the declared flow it came from, else the kernel form (`team`, `parallel`, `best`).
+
+Addresses join segments with `/`, from the run's name down. Siblings carry their number, from 1:
+
+    main/parallel/3.squad/r1.m2      branch 3 of parallel, the squad's round 1, seat 2
+    main/1.parallel/…  main/2.best   the steps of `parallel(…) of … -> best`
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .source import Place, Source
+
+Scalar = str | int | float | bool | None
+OnExhausted = Literal["best", "vote", "shrink", "pause", "fail"]
+
+# --- quantities ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Upper bounds, each None where there is none: micro-dollars, tokens, calls, live seconds.
+
+    share is a fraction (0 to 1] of the enclosing limits, fixed when the account opens.
+    """
+
+    usd: int | None = None
+    tokens: int | None = None
+    calls: int | None = None
+    seconds: float | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Micro-dollars per million tokens; all zero is free."""
+
+    input: int = 0
+    cached: int = 0
+    cache_write: int = 0
+    output: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a model's endpoints bear: calls in flight; (count, seconds) windows of calls and tokens."""
+
+    inflight: int | None = None
+    calls: tuple[int, float] | None = None
+    tokens: tuple[int, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """None leaves a field to the profile's default, which is always sent, never left to the server."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    stop: tuple[str, ...] = ()
+
+
+# --- prompts -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Constant text: parameters are already filled in."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilterCall:
+    """`clip(tokens)`, `bullets`, `json`: name and constant arguments (token counts as int)."""
+
+    name: str
+    args: tuple[Scalar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A value known only at run time. path[0] is task, self, team, round, attempt or attempts.
+
+    Lines after the first are indented by column, so that quoted code keeps its shape.
+    """
+
+    path: tuple[str, ...]
+    filters: tuple[FilterCall, ...] = ()
+    column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A prompt as fragments, in order: what is constant stays visible to plan, cache and provenance."""
+
+    parts: tuple[Text | Slot, ...]
+
+
+# --- nouns ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EnvRef:
+    """The name of an environment variable. Its value is read when used and kept nowhere."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """`openai(name, base_url, key)` or `local(path)`: kind, the served model's name, where it is."""
+
+    kind: Literal["openai", "local"]
+    name: str
+    base_url: str | EnvRef | None = None
+    key: EnvRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """price None is unknown (a dollar budget then refuses); context None is asked of the server."""
+
+    name: str
+    endpoints: tuple[Endpoint, ...]
+    price: Price | None = None
+    context: int | None = None
+    limits: Limits = Limits()
+    sampling: Sampling = Sampling()
+    profile: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+
+
+@dataclass(frozen=True, slots=True)
+class OutputField:
+    """A field of `output`. type: text, int, float, bool, or a tuple of the allowed literals."""
+
+    name: str
+    type: Literal["text", "int", "float", "bool"] | tuple[str, ...]
+    is_list: bool = False
+    required: bool = True
+    default: Scalar = None
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """model None: the team's, else the run's (already chosen in `Program.default_model`).
+
+    takes is what its prompt mentions: {"task"} Task -> Attempt, {"attempt"} Attempt -> Attempt,
+    {"attempts"} Many -> Attempt, both Many -> Many.
+    """
+
+    name: str
+    prompt: Template
+    system: Template | None = None
+    model: str | None = None
+    output: tuple[OutputField, ...] | None = None
+    max_output: int | None = None
+    turns: int = 20
+    sees: str | None = None
+    sampling: Sampling = Sampling()
+    budget: Budget | None = None
+    takes: frozenset[str] = frozenset({"task"})
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """kind: exact, number, choice, contains, python (and, later, the rest of language.md).
+
+    args are the constants it was given, by name: `expected` (text, number or list), `tolerance`,
+    `ref` ("pkg.mod:attr"). use: "final" hides its scores from members, CEO and leaderboard.
+    """
+
+    name: str
+    kind: str
+    args: Mapping[str, "Scalar | tuple[Scalar, ...]"]
+    timeout_s: float = 60.0
+    inflight: int | None = None
+    use: Literal["always", "final"] = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One problem. pass_rule None: only a bool or a Verdict can say `passed`."""
+
+    name: str
+    statement: str
+    verify: Verifier | None = None
+    pass_rule: "Condition | None" = None
+    better: Literal["higher", "lower"] = "higher"
+
+
+# --- conditions (until, accept, pass) ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """name: score, round, spent_usd (micro-dollars), spent_tokens, spent_calls."""
+
+    name: str
+    operator: Literal["==", "!=", "<=", ">=", "<", ">"]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """passed; in a team also consensus and accepted."""
+
+    name: Literal["passed", "consensus", "accepted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    """The best score has not risen for this many rounds."""
+
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    parts: tuple["Condition", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    parts: tuple["Condition", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: "Condition"
+
+
+Condition = Compare | Flag | Plateau | AllOf | AnyOf | Not
+
+# --- flows ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent of a role. Its type follows from role.takes."""
+
+    label: str
+    place: Place
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """count seats of one role in a team."""
+
+    count: int
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Ceo:
+    """mode fixed: one call before round 1; adaptive: before every round."""
+
+    mode: Literal["fixed", "adaptive"]
+    role: Role
+    sets: frozenset[str] = frozenset({"size", "direction", "effort", "assignment", "stop"})
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """Collaborating agents; A -> Attempt. size is the number of seats; the kinds in members add up to it."""
+
+    label: str
+    place: Place
+    size: int
+    members: tuple[Member, ...]
+    model: str | None = None
+    ceo: Ceo | None = None
+    recruit: Role | None = None
+    style: Literal["discuss", "work"] = "discuss"
+    order: Literal["together", "in_turn", "solver_first", "solver_last", "relay", "ceo"] = (
+        "together"
+    )
+    sees: str = "board"
+    last: int | None = None
+    rounds: int = 2
+    until: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    count: int
+    flow: "Flow"
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """A -> Many. passes: stop once so many branches passed (first_pass is 1); None: stop = none."""
+
+    label: str
+    place: Place
+    branches: tuple[Branch, ...]
+    passes: int | None = None
+    need: int = 1
+    inflight: int | None = None
+    split: Literal["pooled", "even"] = "pooled"
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    label: str
+    place: Place
+    steps: tuple["Flow", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """An `Attempt -> X` step over `Many`: once for each attempt, results flattened, order kept."""
+
+    label: str
+    place: Place
+    flow: "Flow"
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """The next option if the last failed or was not accepted. accept None: passed, where there is a pass rule."""
+
+    label: str
+    place: Place
+    options: tuple["Flow", ...]
+    accept: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A -> A, at most max rounds. until is tested on the input and after each round."""
+
+    label: str
+    place: Place
+    max: int
+    flow: "Flow"
+    until: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    label: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """On Many. best and vote give an Attempt; top(k), sample(k), score give Many.
+
+    by None: the task's verifier. score also takes a single Attempt (a Lift or a lone step).
+    """
+
+    label: str
+    place: Place
+    how: Literal["best", "top", "vote", "sample", "score"]
+    k: int = 1
+    by: Verifier | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """by answers one of the keys; every key is covered."""
+
+    label: str
+    place: Place
+    by: Role
+    cases: tuple[tuple[str, "Flow"], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """by gives a list of at most max parts; flow runs on each, as a task of its own. Task -> Many."""
+
+    label: str
+    place: Place
+    by: Role
+    max: int
+    flow: "Flow"
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """flow under an account of its own. Adds no segment to the address: label is its flow's."""
+
+    label: str
+    place: Place
+    flow: "Flow"
+    budget: Budget
+    on_exhausted: OnExhausted | None = None
+
+
+Flow = (
+    Agent
+    | Team
+    | Parallel
+    | Then
+    | Lift
+    | Fallback
+    | Repeat
+    | Same
+    | Reduce
+    | Route
+    | ForEach
+    | Limited
+)
+
+
+def subflows(flow: Flow) -> tuple[Flow, ...]:
+    """The flows directly inside flow, once each whatever their count."""
+    match flow:
+        case Parallel(branches=branches):
+            return tuple(branch.flow for branch in branches)
+        case Then(steps=steps):
+            return steps
+        case Fallback(options=options):
+            return options
+        case Route(cases=cases):
+            return tuple(inner for _, inner in cases)
+        case Lift(flow=inner) | Repeat(flow=inner) | ForEach(flow=inner) | Limited(flow=inner):
+            return (inner,)
+        case Agent() | Team() | Same() | Reduce():
+            return ()
+
+
+# --- the whole -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One run. tasks holds one task, or one for each row of `rows(…)`; empty where the flow needs none.
+
+    params are the values in force and where each came from, for showing. sources is every text the
+    program was made from, so that a store can keep it whole.
+    """
+
+    name: str
+    flow: Flow
+    tasks: tuple[Task, ...]
+    models: Mapping[str, Model]
+    default_model: str
+    budget: Budget = Budget()
+    split: Literal["pooled", "even"] = "pooled"
+    on_exhausted: OnExhausted = "best"
+    seed: int = 0
+    max_agents: int = 10_000
+    out: str | None = None
+    params: tuple[tuple[str, Scalar, str], ...] = ()
+    sources: tuple[Source, ...] = ()

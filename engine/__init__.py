@@ -1,0 +1,1 @@
+"""Runs checked programs: interpreter, ledger, journal, clients and shells."""

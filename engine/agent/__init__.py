@@ -1,0 +1,1 @@
+"""One agent: from prompt to parsed answer."""

@@ -1,0 +1,188 @@
+"""The one thing a program can do to the world: a `Call`, answered by a `Handler` with a `Reply`.
+
+Layers are handlers around handlers. An `Address` is fixed by a call's place in the program, never by timing.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import orjson
+
+from podium.dsl.program import Sampling, Task, Verifier
+
+from .value import Json, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One request to a model.
+
+    account: the ledger account it is charged to. group: calls of one group share a prompt prefix and
+    belong on one replica. schema: a JSON schema of the wanted reply, None for free text.
+    """
+
+    address: str
+    account: str
+    model: str
+    messages: tuple[Message, ...]
+    max_output: int
+    sampling: Sampling = Sampling()
+    schema: Mapping[str, Json] | None = None
+    group: str = ""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierCall:
+    """Judge answer (the attempt's parsed answer, text its raw reply) with verifier, for task. Costs $0."""
+
+    address: str
+    account: str
+    verifier: Verifier
+    task: Task
+    answer: Json
+    text: str
+
+
+Call = ModelCall | VerifierCall
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as reported. input includes cached and cache_write; output includes reasoning.
+
+    estimated: the server did not say; the figures are upper bounds of ours.
+    """
+
+    input: int = 0
+    cached: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reasoning: int = 0
+    estimated: bool = False
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.cached + other.cached,
+            self.cache_write + other.cache_write,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+            self.estimated or other.estimated,
+        )
+
+
+Finish = Literal["stop", "length", "tool_calls", "content_filter", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A complete stream: finish was seen. served: the model's name as the server gave it."""
+
+    text: str
+    finish: Finish
+    usage: Usage
+    served: str = ""
+    replica: str = ""
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierReply:
+    verdict: Verdict
+
+
+Reply = ModelReply | VerifierReply
+Handler = Callable[[Call], Awaitable[Reply]]
+
+FailureKind = Literal[
+    "unreachable",  # no connection, or it was refused: nothing was sent
+    "cut",  # the stream ended without a finish reason; the work may have been paid
+    "silent",  # nothing arrived for the idle time-out
+    "busy",  # rate limit or full queue: wait and send again
+    "server",  # the server failed
+    "credentials",  # the key is missing or refused
+    "quota",  # the account at the vendor has no money
+    "request",  # the server refuses this request as it stands
+    "overflow",  # the prompt does not fit the model's window
+    "model",  # the server has no such model
+    "protocol",  # what came back is no answer in this protocol (HTML, broken JSON)
+    "verifier",  # the verifier raised, timed out, or returned no score
+    "reply",  # the reply is empty or cut by its cap
+]
+
+
+class CallError(Exception):
+    """A call that got no answer.
+
+    maybe_paid: the server may have worked for it, so the try is charged at its hold.
+    retry_after_s: the server's own wish, in seconds. usage: what was reported before it failed.
+    """
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        message: str,
+        *,
+        maybe_paid: bool = False,
+        retry_after_s: float | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind: FailureKind = kind
+        self.message = message
+        self.maybe_paid = maybe_paid
+        self.retry_after_s = retry_after_s
+        self.usage = usage
+
+
+class BudgetExhausted(Exception):
+    """A hold that can never fit. account: which budget; dimension: usd, tokens or calls."""
+
+    def __init__(self, account: str, dimension: str) -> None:
+        super().__init__(f"the {dimension} budget of {account} has no room for this call")
+        self.account = account
+        self.dimension = dimension
+
+
+def canonical(value: object) -> bytes:
+    """JSON with sorted keys and no spaces: the bytes that are hashed."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def digest(value: object) -> str:
+    """The SHA-256 of value's canonical JSON, in hex."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def request_digest(call: Call) -> str:
+    """What makes two calls the same request: everything the answer may depend on, but not address or account."""
+    match call:
+        case ModelCall():
+            return digest(
+                {
+                    "model": call.model,
+                    "messages": [[m.role, m.content] for m in call.messages],
+                    "max_output": call.max_output,
+                    "sampling": call.sampling,
+                    "schema": call.schema,
+                    "seed": call.seed,
+                }
+            )
+        case VerifierCall():
+            return digest(
+                {
+                    "verifier": [call.verifier.kind, dict(call.verifier.args)],
+                    "task": call.task.statement,
+                    "answer": call.answer,
+                    "text": call.text,
+                }
+            )

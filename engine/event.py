@@ -1,0 +1,234 @@
+"""Everything that happens in a run, as a list of events; all else is a fold of that list.
+
+`body` is the JSON form, `from_body` its inverse. An event's place in the list is its number; times are
+seconds since the epoch, of the machine that ran it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from .call import Usage
+from .ledger import Amount
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """Once for each life of a run; life counts from 1. pid and host: the owner."""
+
+    life: int
+    pid: int
+    host: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class AccountOpened:
+    """limit: usd (micro-dollars), tokens, calls; null is no bound. seconds: the deadline's live time."""
+
+    address: str
+    parent: str
+    usd: int | None
+    tokens: int | None
+    calls: int | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStarted:
+    """kind: the node's form (agent, team, parallel, best, …); label: its name in the program."""
+
+    address: str
+    kind: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallIntended:
+    """On disk before a byte leaves. request: its digest; held: the worst case of this try, from 0.
+
+    messages: digests of the messages' texts, in order (`role:sha256`), kept once as blobs.
+    """
+
+    address: str
+    try_: int
+    account: str
+    kind: str
+    request: str
+    held: Amount
+    model: str = ""
+    replica: str = ""
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswered:
+    """On disk, with its settlement, before the answer is used. reply: the JSON form of the Reply."""
+
+    address: str
+    try_: int
+    account: str
+    spent: Amount
+    usage: Usage
+    reply: Mapping[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    """A try without an answer. kind: CallError's, or `cancelled` or `lost` (in flight when the run died).
+
+    estimated: spent is the hold or another upper bound, not the server's figure.
+    """
+
+    address: str
+    try_: int
+    account: str
+    kind: str
+    message: str
+    spent: Amount
+    usage: Usage
+    estimated: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallWaits:
+    """The try at address waits. why: budget, slot, busy (the endpoint asked for seconds) or outage."""
+
+    address: str
+    why: str
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A choice that depended on time or chance, taken once: a resumed run reads it here."""
+
+    address: str
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message on a team's board: seat spoke in round; text is cut to a line for showing."""
+
+    address: str
+    round: int
+    seat: int
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An attempt made at address was judged by verifier."""
+
+    address: str
+    verifier: str
+    score: float | None
+    passed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Improved:
+    """The run's best attempt so far."""
+
+    address: str
+    score: float | None
+    passed: bool | None
+    answer: Any
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEnded:
+    """outcome and reason as in `outcome.word` and `outcome.reason`; score of what it returned, if any."""
+
+    address: str
+    outcome: str
+    reason: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """outcome as of the whole run; resumable: it can be taken up again."""
+
+    outcome: str
+    reason: str
+    resumable: bool
+    answer: Any
+    score: float | None
+    passed: bool | None
+    seconds: float
+
+
+Event = (
+    RunStarted
+    | AccountOpened
+    | NodeStarted
+    | CallIntended
+    | CallAnswered
+    | CallFailed
+    | CallWaits
+    | Decided
+    | Said
+    | Scored
+    | Improved
+    | NodeEnded
+    | RunEnded
+)
+
+KINDS: dict[str, type[Event]] = {
+    "run_started": RunStarted,
+    "account_opened": AccountOpened,
+    "node_started": NodeStarted,
+    "call_intended": CallIntended,
+    "call_answered": CallAnswered,
+    "call_failed": CallFailed,
+    "call_waits": CallWaits,
+    "decided": Decided,
+    "said": Said,
+    "scored": Scored,
+    "improved": Improved,
+    "node_ended": NodeEnded,
+    "run_ended": RunEnded,
+}
+_NAMES = {cls: name for name, cls in KINDS.items()}
+
+
+def kind_of(event: Event) -> str:
+    """The event's name in JSON: `call_answered`."""
+    return _NAMES[type(event)]
+
+
+def body(event: Event) -> dict[str, Any]:
+    """The event's fields as JSON values, without its kind. try_ is written `try`."""
+    return {name.rstrip("_"): _plain(value) for name, value in asdict(event).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Amount):
+        return value._asdict()
+    return list(cast(tuple[Any, ...], value)) if isinstance(value, tuple) else value
+
+
+def from_body(kind: str, values: Mapping[str, Any]) -> Event:
+    """The event whose body this is. Raises KeyError on an unknown kind, TypeError on missing fields."""
+    plain = {("try_" if name == "try" else name): value for name, value in values.items()}
+    for name, make in (("held", Amount), ("spent", Amount), ("usage", Usage)):
+        if name in plain:
+            plain[name] = make(**plain[name])
+    if "messages" in plain:
+        plain["messages"] = tuple(plain["messages"])
+    return KINDS[kind](**plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """An event in a run's list: its number from 0 and when it happened (seconds since the epoch)."""
+
+    number: int
+    time: float
+    event: Event

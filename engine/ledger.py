@@ -1,0 +1,161 @@
+"""The ledger: a tree of accounts in integers. Pure; the journal makes it durable.
+
+The rule this file keeps: at every account, at every moment, `spent + held <= limit`, unless a server
+exceeded what was capped, which is recorded as an overrun. A hold is taken on every ancestor or on none,
+belongs to one try of one call, and ends exactly once: settling or releasing it again changes nothing.
+
+Time is not here: a deadline is a scope, not a sum.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Amount(NamedTuple):
+    """Micro-dollars, tokens, calls. Never negative."""
+
+    usd: int = 0
+    tokens: int = 0
+    calls: int = 0
+
+    def plus(self, other: "Amount") -> "Amount":
+        return Amount(self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls)
+
+    def minus(self, other: "Amount") -> "Amount":
+        return Amount(self.usd - other.usd, self.tokens - other.tokens, self.calls - other.calls)
+
+
+NOTHING = Amount()
+
+
+class Limit(NamedTuple):
+    """Upper bounds in the units of Amount; None is no bound."""
+
+    usd: int | None = None
+    tokens: int | None = None
+    calls: int | None = None
+
+
+@dataclass(slots=True)
+class Account:
+    """spent: settled; held: what live tries may still cost, worst case; overrun: spent above any hold."""
+
+    name: str
+    parent: "Account | None"
+    limit: Limit
+    spent: Amount = NOTHING
+    held: Amount = NOTHING
+    overrun: Amount = NOTHING
+
+    def upwards(self) -> "Iterator[Account]":
+        """This account, its parent, and so on to the root."""
+        account: Account | None = self
+        while account is not None:
+            yield account
+            account = account.parent
+
+
+@dataclass(slots=True)
+class Hold:
+    """The worst case of one try, held on account and all its ancestors until it is settled."""
+
+    account: Account
+    amount: Amount
+    settled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """account has no room in dimension (usd, tokens or calls).
+
+    final: it would not fit even if every live hold were released unspent, so waiting cannot help.
+    """
+
+    account: str
+    dimension: str
+    final: bool
+
+
+def _lacks(account: Account, amount: Amount, taken: Amount) -> str | None:
+    for dimension, limit, have, want in zip(
+        Amount._fields, account.limit, taken, amount, strict=True
+    ):
+        if limit is not None and have + want > limit:
+            return dimension
+    return None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Accounts by name. Everything is synchronous: no await can fall between a question and its answer."""
+
+    accounts: dict[str, Account] = field(default_factory=dict[str, Account])
+
+    def open(self, name: str, limit: Limit, parent: str | None = None) -> Account:
+        """The account name, made if there is none yet; an existing one keeps its limit and its spend."""
+        if name not in self.accounts:
+            above = None if parent is None else self.accounts[parent]
+            self.accounts[name] = Account(name, above, limit)
+        return self.accounts[name]
+
+    def hold(self, name: str, amount: Amount) -> Hold | Refused:
+        """Hold amount on the account and all its ancestors, or on none of them.
+
+        A refusal names the nearest account that can never take it, else the nearest that cannot now.
+        """
+        chain = list(self.accounts[name].upwards())
+        waiting: Refused | None = None
+        for account in chain:
+            if dimension := _lacks(account, amount, account.spent):
+                return Refused(account.name, dimension, final=True)
+            if waiting is None and (
+                dimension := _lacks(account, amount, account.spent.plus(account.held))
+            ):
+                waiting = Refused(account.name, dimension, final=False)
+        if waiting is not None:
+            return waiting
+        for account in chain:
+            account.held = account.held.plus(amount)
+        return Hold(self.accounts[name], amount)
+
+    def settle(self, hold: Hold, actual: Amount) -> None:
+        """End hold and charge actual, which may exceed it (an overrun). A second call changes nothing."""
+        if hold.settled:
+            return
+        hold.settled = True
+        over = Amount(*(max(0, a - h) for a, h in zip(actual, hold.amount, strict=True)))
+        for account in hold.account.upwards():
+            account.held = account.held.minus(hold.amount)
+            account.spent = account.spent.plus(actual)
+            account.overrun = account.overrun.plus(over)
+
+    def release(self, hold: Hold) -> None:
+        """End hold without a charge."""
+        self.settle(hold, NOTHING)
+
+    def charge(self, name: str, amount: Amount) -> None:
+        """Add what was spent in an earlier life of the run; used when a journal is read back."""
+        for account in self.accounts[name].upwards():
+            account.spent = account.spent.plus(amount)
+
+    def left(self, name: str) -> Limit:
+        """What the account and every ancestor could still take now: the least of limit - spent - held."""
+        best: list[int | None] = [None, None, None]
+        for account in self.accounts[name].upwards():
+            taken = account.spent.plus(account.held)
+            for i, (limit, have) in enumerate(zip(account.limit, taken, strict=True)):
+                if limit is not None:
+                    room = max(0, limit - have)
+                    best[i] = room if best[i] is None else min(best[i], room)  # type: ignore[type-var]
+        return Limit(*best)
+
+    def tighten(self, name: str, limit: Limit) -> None:
+        """Lower the account's limit where limit is lower; never raises one."""
+        account = self.accounts[name]
+        account.limit = Limit(
+            *(
+                new if old is None else old if new is None else min(old, new)
+                for old, new in zip(account.limit, limit, strict=True)
+            )
+        )

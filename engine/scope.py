@@ -1,0 +1,42 @@
+"""What the interpreter and the team machine are given: the doors to the world, nothing else.
+
+Time comes from `anyio.current_time()`, which a test's clock can jump.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from podium.dsl.program import Program
+
+from .call import Handler
+from .event import Event
+from .ledger import Ledger
+
+T = TypeVar("T")
+
+
+class Recorder(Protocol):
+    """The run's list of events, as the interpreter sees it."""
+
+    def emit(self, event: Event) -> None:
+        """Append event. It is on disk no later than the next answered call."""
+        ...
+
+    def decide(self, address: str, name: str, take: Callable[[], T]) -> T:
+        """take(), or what it gave in an earlier life of the run. The value must have a JSON form."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """One run's doors. account: the name of the run's own account, the prefix of all others of the run.
+
+    Account names are `account + "/" + address` below the run; addresses begin with the run's name.
+    """
+
+    program: Program
+    call: Handler
+    ledger: Ledger
+    recorder: Recorder
+    account: str

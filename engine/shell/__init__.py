@@ -1,0 +1,1 @@
+"""Command line and terminal: nothing here decides."""

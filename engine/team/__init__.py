@@ -1,0 +1,1 @@
+"""The team machine: who speaks, who sees what, when it ends."""

@@ -1,0 +1,1 @@
+"""Task families: problems with their verifiers, found by name through `index.json`."""
