@@ -6,11 +6,11 @@ Layers are handlers around handlers. An `Address` is fixed by a call's place in 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import orjson
 
-from podium.dsl.program import Sampling, Task, Verifier
+from podium.dsl.program import Endpoint, Model, Sampling, Task, Verifier
 
 from .value import Json, Verdict
 
@@ -102,6 +102,42 @@ class VerifierReply:
 
 Reply = ModelReply | VerifierReply
 Handler = Callable[[Call], Awaitable[Reply]]
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One place that serves a model: a server, or one slot of a llama.cpp server.
+
+    name is unique in a run and shown to people (`local:8123/2`). inflight: calls it serves at once.
+    context: its window in tokens, prompt and reply together; None where the server does not tell.
+    slot: pins a call to this slot, where the server has slots.
+    """
+
+    name: str
+    model: str
+    endpoint: Endpoint
+    url: str
+    served: str
+    inflight: int
+    context: int | None = None
+    slot: int | None = None
+    profile: str = "openai"
+
+
+class Client(Protocol):
+    """The way to servers. Both methods raise CallError, and nothing else, when a server is at fault."""
+
+    async def probe(self, model: Model) -> tuple[Replica, ...]:
+        """The replicas that serve model now; starts the embedded server where the model wants it.
+
+        Within seconds: an endpoint that is down, refuses the key or does not know the model raises.
+        """
+        ...
+
+    async def send(self, call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
+        """One try. Cancellation closes the stream; no connection is left behind."""
+        ...
+
 
 FailureKind = Literal[
     "unreachable",  # no connection, or it was refused: nothing was sent

@@ -6,7 +6,7 @@ seconds since the epoch, of the machine that ran it.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 from .call import Usage
 from .ledger import Amount
@@ -211,7 +211,10 @@ def body(event: Event) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Amount):
         return value._asdict()
-    return list(cast(tuple[Any, ...], value)) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        items: tuple[Any, ...] = value
+        return list(items)
+    return value
 
 
 def from_body(kind: str, values: Mapping[str, Any]) -> Event:

@@ -3,7 +3,7 @@
 Time comes from `anyio.current_time()`, which a test's clock can jump.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -32,6 +32,7 @@ class Recorder(Protocol):
 class World:
     """One run's doors. account: the name of the run's own account, the prefix of all others of the run.
 
+    windows: the context of each model by name, in tokens, as its replicas told.
     Account names are `account + "/" + address` below the run; addresses begin with the run's name.
     """
 
@@ -40,3 +41,4 @@ class World:
     ledger: Ledger
     recorder: Recorder
     account: str
+    windows: Mapping[str, int]
