@@ -212,8 +212,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Amount):
         return value._asdict()
     if isinstance(value, tuple):
-        items: tuple[Any, ...] = value
-        return list(items)
+        return list(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return value
 
 
