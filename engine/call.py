@@ -189,6 +189,13 @@ class BudgetExhausted(Exception):
         self.dimension = dimension
 
 
+class Interrupted(Exception):
+    """The run is being stopped or paused: this call was not sent, and no new one will be.
+
+    What is in flight elsewhere goes on to its end. A node whose call meets this ends `Cancelled`.
+    """
+
+
 def canonical(value: object) -> bytes:
     """JSON with sorted keys and no spaces: the bytes that are hashed."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

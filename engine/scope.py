@@ -32,6 +32,7 @@ class Recorder(Protocol):
 class World:
     """One run's doors. account: the name of the run's own account, the prefix of all others of the run.
 
+    interrupt(cause) pauses the whole run: every call not yet sent then raises Interrupted.
     windows: the context of each model by name, in tokens, as its replicas told.
     Account names are `account + "/" + address` below the run; addresses begin with the run's name.
     """
@@ -42,3 +43,4 @@ class World:
     recorder: Recorder
     account: str
     windows: Mapping[str, int]
+    interrupt: Callable[[str], None]

@@ -1,0 +1,153 @@
+"""What a run was asked to be: everything needed to compile it again, as JSON in the store.
+
+A resumed run compiles the texts it began with, so an edit of the file or an upgrade of the standard
+library never blocks it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from podium.dsl.compile import Choice, compile_run
+from podium.dsl.library import Library
+from podium.dsl.problem import Problem
+from podium.dsl.program import Budget, Endpoint, EnvRef, Model, Price, Program
+from podium.dsl.source import Source
+
+N = TypeVar("N", int, float)
+Parameters = Mapping[str, tuple[str | int | float | bool, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """`--model URL` (name None: the default model) or `--model NAME=URL`.
+
+    served: the model's name at the server, "" for its only one. price None is unknown, except on
+    loopback, where it is free. key: the variable that holds the key.
+    """
+
+    url: str
+    name: str | None = None
+    served: str = ""
+    price: Price | None = None
+    key: str | None = None
+
+    def model(self) -> Model:
+        key = None if self.key is None else EnvRef(self.key)
+        endpoint = Endpoint("openai", self.served, self.url, key)
+        return Model(self.name or "default", (endpoint,), self.price)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """source: the text the run starts from. budget: caps from outside, which can only tighten.
+
+    texts: what the first life read, by name; empty before it.
+    """
+
+    source: Source
+    run: str | None = None
+    params: Parameters = field(default_factory=dict[str, tuple[str | int | float | bool, str]])
+    expression: str | None = None
+    task: str | None = None
+    models: tuple[ModelChoice, ...] = ()
+    budget: Budget = Budget()
+    seed: int | None = None
+    texts: tuple[Source, ...] = ()
+
+
+def compiled(
+    request: Request, library: Library, allow: Callable[[str, str], bool] | None = None
+) -> tuple[Program, tuple[Problem, ...]]:
+    """The request as a Program under its caps, with the warnings. Raises ProgramError."""
+    named = {choice.name: choice.model() for choice in request.models if choice.name is not None}
+    default = [choice.model() for choice in request.models if choice.name is None]
+    choice = Choice(
+        run=request.run,
+        params=request.params,
+        expression=request.expression,
+        task=request.task,
+        models=named,
+        default_model=default[-1] if default else None,
+        caps=request.budget,
+        allow=allow,
+    )
+    program, warnings = compile_run(request.source, library, choice)
+    seed = program.seed if request.seed is None else request.seed
+    return replace(program, budget=tightened(program.budget, request.budget), seed=seed), warnings
+
+
+def tightened(budget: Budget, caps: Budget) -> Budget:
+    """The lesser of each bound; a share is kept."""
+    return replace(
+        budget,
+        usd=_least(budget.usd, caps.usd),
+        tokens=_least(budget.tokens, caps.tokens),
+        calls=_least(budget.calls, caps.calls),
+        seconds=_least(budget.seconds, caps.seconds),
+    )
+
+
+def _least(first: N | None, second: N | None) -> N | None:
+    known = [value for value in (first, second) if value is not None]
+    return min(known) if known else None
+
+
+def to_json(request: Request) -> dict[str, Any]:
+    """The request as JSON values; keys and other secrets are never part of it."""
+    return {
+        "source": _text(request.source),
+        "run": request.run,
+        "params": {name: list(value) for name, value in request.params.items()},
+        "expression": request.expression,
+        "task": request.task,
+        "models": [
+            {
+                "url": choice.url,
+                "name": choice.name,
+                "served": choice.served,
+                "price": None if choice.price is None else _price(choice.price),
+                "key": choice.key,
+            }
+            for choice in request.models
+        ],
+        "budget": {
+            "usd": request.budget.usd,
+            "tokens": request.budget.tokens,
+            "calls": request.budget.calls,
+            "seconds": request.budget.seconds,
+        },
+        "seed": request.seed,
+        "texts": [_text(source) for source in request.texts],
+    }
+
+
+def from_json(values: Mapping[str, Any]) -> Request:
+    """The request that `to_json` wrote. Raises KeyError or TypeError on anything else."""
+    return Request(
+        source=Source(**values["source"]),
+        run=values["run"],
+        params={name: (value[0], value[1]) for name, value in values["params"].items()},
+        expression=values["expression"],
+        task=values["task"],
+        models=tuple(
+            ModelChoice(**(model | {"price": model["price"] and Price(**model["price"])}))
+            for model in values["models"]
+        ),
+        budget=Budget(**values["budget"]),
+        seed=values["seed"],
+        texts=tuple(Source(**text) for text in values["texts"]),
+    )
+
+
+def _text(source: Source) -> dict[str, str]:
+    return {"name": source.name, "text": source.text}
+
+
+def _price(price: Price) -> dict[str, int]:
+    return {
+        "input": price.input,
+        "cached": price.cached,
+        "cache_write": price.cache_write,
+        "output": price.output,
+    }
