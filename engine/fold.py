@@ -1,0 +1,378 @@
+"""The fold of a run's events: what each node did and cost, the best so far, how the run ended.
+
+Everything that shows a run reads this one fold, while it runs (event by event) and afterwards.
+The rule this file keeps: every settled try counts once, at one node; so the run's total is the sum
+of what its nodes spent themselves, after any prefix of the list.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, assert_never
+
+from podium.dsl.program import Budget
+
+from .call import Usage
+from .event import (
+    AccountOpened,
+    CallAnswered,
+    CallFailed,
+    CallIntended,
+    CallWaits,
+    Decided,
+    Event,
+    Improved,
+    NodeEnded,
+    NodeStarted,
+    RunEnded,
+    RunStarted,
+    Said,
+    Scored,
+    Stamped,
+)
+from .ledger import NOTHING, Amount
+
+MICRO = 1_000_000  # micro-dollars in a dollar
+_NO_TOKENS = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """amount: as settled. usage: tokens by kind, as reported or bounded.
+
+    unknown: calls whose cost is not the server's figure but an upper bound of ours.
+    unpriced: calls of models without a known price, whose dollars are nobody's figure.
+    """
+
+    amount: Amount = NOTHING
+    usage: Usage = _NO_TOKENS
+    unknown: int = 0
+    unpriced: int = 0
+
+    def plus(self, other: "Spend") -> "Spend":
+        return Spend(
+            self.amount.plus(other.amount),
+            self.usage.plus(other.usage),
+            self.unknown + other.unknown,
+            self.unpriced + other.unpriced,
+        )
+
+    @property
+    def usd(self) -> float | None:
+        """Dollars; None where a model without a known price was called."""
+        return None if self.unpriced else self.amount.usd / MICRO
+
+    def as_json(self) -> dict[str, Any]:
+        """The `spent` object of every JSON answer. Input includes cached, output includes reasoning."""
+        usage = self.usage
+        return {
+            "usd": self.usd,
+            "calls": self.amount.calls,
+            "tokens": {
+                "input": usage.input,
+                "cached": usage.cached,
+                "output": usage.output,
+                "reasoning": usage.reasoning,
+            },
+            "unknown_calls": self.unknown,
+        }
+
+
+@dataclass(slots=True)
+class Node:
+    """One node that has started. outcome is None while it runs; own leaves out its children's spend."""
+
+    address: str
+    kind: str
+    label: str
+    outcome: str | None = None
+    reason: str = ""
+    score: float | None = None
+    own: Spend = Spend()
+
+
+@dataclass(slots=True)
+class Branch:
+    """One line of progress: a branch of an outermost `parallel`, or the node it stands for.
+
+    activity: what happened last, in a few words; it may quote a model's text, uncleaned.
+    """
+
+    address: str
+    label: str
+    activity: str = ""
+    outcome: str | None = None
+    score: float | None = None
+    spend: Spend = Spend()
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The run's best attempt so far."""
+
+    address: str
+    answer: Any
+    score: float | None
+    passed: bool | None
+
+
+@dataclass(slots=True)
+class Fold:
+    """Feed it events in order; an event whose number it has seen changes nothing.
+
+    unpriced: names of the models whose price is unknown. better: the task's. ended is None while
+    the run is live. outside: what no node spent itself: calls made before any node had started.
+    """
+
+    unpriced: frozenset[str] = frozenset()
+    better: Literal["higher", "lower"] = "higher"
+    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
+    branches: dict[str, Branch] = field(default_factory=dict[str, Branch])
+    scores: list[Scored] = field(default_factory=list[Scored])
+    waiting: dict[str, CallWaits] = field(default_factory=dict[str, CallWaits])
+    total: Spend = Spend()
+    outside: Spend = Spend()
+    best: Best | None = None
+    ended: RunEnded | None = None
+    lives: int = 0
+    seen: int = 0
+    lost: int = 0
+    _open: dict[tuple[str, int], CallIntended] = field(
+        default_factory=dict[tuple[str, int], CallIntended]
+    )
+    _before_s: float = 0.0
+    _began: float | None = None
+    _last: float = 0.0
+
+    def add(self, stamped: Stamped) -> None:
+        """Take one event in. Never raises, whatever came before."""
+        if stamped.number < self.seen:
+            return
+        self.seen = stamped.number + 1
+        self._last = stamped.time
+        self._take(stamped.event, stamped.time)
+
+    def _take(self, event: Event, time: float) -> None:
+        match event:
+            case RunStarted():
+                self._start_life(time)
+            case NodeStarted():
+                self._start_node(event)
+            case CallIntended(address=address):
+                self._open[(address, event.try_)] = event
+                self._busy(address, f"asks {event.model}" if event.model else event.kind)
+            case CallAnswered(address=address):
+                self._settle(event, unknown=event.usage.estimated)
+            case CallFailed(address=address):
+                self.lost += event.kind == "lost"
+                self._settle(event, unknown=event.estimated or event.usage.estimated)
+                self._busy(address, f"failed: {event.message}")
+            case CallWaits(address=address, why=why):
+                self.waiting[address] = event
+                self._busy(address, f"waits: {why}")
+            case Said(address=address):
+                said = f"round {event.round}, {event.role} {event.seat}: {event.text}"
+                self._busy(address, said)
+            case Scored():
+                self._score(event)
+            case Improved():
+                self.best = Best(event.address, event.answer, event.score, event.passed)
+            case NodeEnded():
+                self._end_node(event)
+            case RunEnded():
+                self.ended = event
+                self._before_s, self._began = event.seconds, None
+            case AccountOpened() | Decided():
+                pass
+            case _:
+                assert_never(event)
+
+    # --- questions ---------------------------------------------------------------------------
+
+    @property
+    def held(self) -> int:
+        """Calls whose hold is not settled: 0 after every run that ended."""
+        return len(self._open)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run was live, its earlier lives included, up to the last event seen."""
+        live = 0.0 if self._began is None else max(0.0, self._last - self._began)
+        return self._before_s + live
+
+    def totals(self) -> dict[str, Spend]:
+        """What each node spent with all that lies below it, by address."""
+        sums = dict.fromkeys(self.nodes, Spend())
+        for address, node in self.nodes.items():
+            above: str | None = address
+            while above is not None:
+                sums[above] = sums[above].plus(node.own)
+                above = self.parent(above)
+        return sums
+
+    def is_better(self, new: float, old: float) -> bool:
+        """Whether new beats old in the task's direction."""
+        return new > old if self.better == "higher" else new < old
+
+    def parent(self, address: str) -> str | None:
+        """The nearest started node strictly above address."""
+        return self._nearest(_up(address))
+
+    def tree(self) -> dict[str | None, list[Node]]:
+        """The nodes directly below each node, in the order of their start; the topmost under None."""
+        below: dict[str | None, list[Node]] = {}
+        for address, node in self.nodes.items():
+            below.setdefault(self.parent(address), []).append(node)
+        return below
+
+    # --- changes -----------------------------------------------------------------------------
+
+    def _start_life(self, time: float) -> None:
+        self.lives += 1
+        self.ended = None
+        self._before_s, self._began = self.seconds, time
+
+    def _start_node(self, event: NodeStarted) -> None:
+        """A node that starts again, in a later life, keeps what it has spent."""
+        node = self.nodes.setdefault(event.address, Node(event.address, event.kind, event.label))
+        node.kind, node.label, node.outcome, node.reason = event.kind, event.label, None, ""
+        key = self._branch_of(event.address)
+        if key is None:
+            return
+        branch = self.branches.setdefault(key, Branch(key, event.label))
+        if key == event.address:
+            branch.label, branch.outcome, branch.activity = event.label, None, "starts"
+
+    def _settle(self, event: CallAnswered | CallFailed, *, unknown: bool) -> None:
+        intent = self._open.pop((event.address, event.try_), None)
+        self.waiting.pop(event.address, None)
+        model = "" if intent is None else intent.model
+        spend = Spend(
+            event.spent, event.usage, unknown=int(unknown), unpriced=int(model in self.unpriced)
+        )
+        self.total = self.total.plus(spend)
+        owner = self._nearest(event.address)
+        if owner is None:
+            self.outside = self.outside.plus(spend)
+        else:
+            self.nodes[owner].own = self.nodes[owner].own.plus(spend)
+        if branch := self._branch(event.address):
+            branch.spend = branch.spend.plus(spend)
+
+    def _score(self, event: Scored) -> None:
+        self.scores.append(event)
+        branch = self._branch(event.address)
+        if branch is None:
+            return
+        if event.score is None:
+            branch.activity = "passed" if event.passed else "did not pass"
+            return
+        branch.activity = f"scored {event.score:g}"
+        if branch.score is None or self.is_better(event.score, branch.score):
+            branch.score = event.score
+
+    def _end_node(self, event: NodeEnded) -> None:
+        node = self.nodes.setdefault(event.address, Node(event.address, "", ""))
+        node.outcome, node.reason, node.score = event.outcome, event.reason, event.score
+        branch = self.branches.get(event.address)
+        if branch is not None:
+            branch.outcome = event.outcome
+            branch.activity = event.reason or event.outcome
+            branch.score = branch.score if event.score is None else event.score
+
+    def _busy(self, address: str, activity: str) -> None:
+        if branch := self._branch(address):
+            branch.activity = activity
+
+    # --- addresses ---------------------------------------------------------------------------
+
+    def _nearest(self, address: str | None) -> str | None:
+        while address is not None and address not in self.nodes:
+            address = _up(address)
+        return address
+
+    def _branch_of(self, address: str) -> str | None:
+        """The line that address belongs to: the segment below the outermost parallel above it.
+
+        A node with no parallel above it stands for itself if it lies directly below the run, and is
+        no `parallel` itself: that one is shown by its branches.
+        """
+        segments = address.split("/")
+        for depth in range(1, len(segments)):
+            node = self.nodes.get("/".join(segments[:depth]))
+            if node is not None and node.kind == "parallel":
+                return "/".join(segments[: depth + 1])
+        for depth in range(2, len(segments) + 1):
+            node = self.nodes.get("/".join(segments[:depth]))
+            if node is not None:
+                return None if node.kind == "parallel" else node.address
+        return None
+
+    def _branch(self, address: str) -> Branch | None:
+        key = self._branch_of(address)
+        return None if key is None else self.branches.get(key)
+
+
+def fold(events: Iterable[Stamped], unpriced: frozenset[str] = frozenset()) -> Fold:
+    """All of events, folded."""
+    folded = Fold(unpriced)
+    for stamped in events:
+        folded.add(stamped)
+    return folded
+
+
+def budget_json(budget: Budget) -> dict[str, float | int | None]:
+    """A budget in the units of JSON answers: dollars, tokens, calls, seconds; null is no bound."""
+    return {
+        "usd": None if budget.usd is None else budget.usd / MICRO,
+        "tokens": budget.tokens,
+        "calls": budget.calls,
+        "seconds": budget.seconds,
+    }
+
+
+def result_json(
+    run: str,
+    events: Iterable[Stamped] | Fold,
+    budget: Budget,
+    store: str,
+    *,
+    unpriced: frozenset[str] = frozenset(),
+) -> Mapping[str, Any]:
+    """The one object that `run --json`, `resume --json` and `show RUN --json` print.
+
+    A node's `spent` includes all that lies below it. `held` counts calls that still hold money.
+    A run that has not ended has `outcome` null, the best answer so far, and can be resumed.
+    """
+    folded = events if isinstance(events, Fold) else fold(events, unpriced)
+    ended, best, totals = folded.ended, folded.best, folded.totals()
+    final = ended if ended is not None else best
+    return {
+        "schema": 1,
+        "run": run,
+        "outcome": None if ended is None else ended.outcome,
+        "reason": "" if ended is None else ended.reason,
+        "resumable": True if ended is None else ended.resumable,
+        "answer": None if final is None else final.answer,
+        "score": None if final is None else final.score,
+        "passed": None if final is None else final.passed,
+        "seconds": folded.seconds,
+        "spent": folded.total.as_json(),
+        "budget": budget_json(budget),
+        "held": folded.held,
+        "nodes": [
+            {
+                "address": node.address,
+                "kind": node.kind,
+                "outcome": node.outcome,
+                "reason": node.reason,
+                "spent": totals[node.address].as_json(),
+            }
+            for node in folded.nodes.values()
+        ],
+        "store": store,
+    }
+
+
+def _up(address: str) -> str | None:
+    """The address one segment shorter; None above the first."""
+    return address.rpartition("/")[0] or None
