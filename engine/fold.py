@@ -196,7 +196,11 @@ class Fold:
     @property
     def seconds(self) -> float:
         """How long the run was live, its earlier lives included, up to the last event seen."""
-        live = 0.0 if self._began is None else max(0.0, self._last - self._began)
+        return self.seconds_at(self._last)
+
+    def seconds_at(self, time: float) -> float:
+        """The same up to time (seconds since the epoch), if the run still lives then."""
+        live = 0.0 if self._began is None else max(0.0, time - self._began)
         return self._before_s + live
 
     def totals(self) -> dict[str, Spend]:

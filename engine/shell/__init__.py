@@ -1,1 +1,1 @@
-"""Command line and terminal: nothing here decides."""
+"""The command line. Nothing here decides what a run does: it reads, asks the engine, and prints."""

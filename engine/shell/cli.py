@@ -1,0 +1,121 @@
+"""`podium`: its commands, found by name and imported only when used.
+
+The rule this file keeps: `podium --version` and `podium --help` load nothing of ours but this package.
+"""
+
+import platform
+import sys
+import traceback
+from importlib import import_module, metadata
+from typing import Any, cast
+
+import click
+
+from .exits import Exit, ShellError
+from .safe import safe
+
+# Name, module below this package, one line for `podium --help`; in the order of a first session.
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "Write a small project to start from."),
+    "check": ("check", "Say what is wrong with a program."),
+    "fmt": ("fmt", "Format programs."),
+    "graph": ("graph", "Draw a program's flow."),
+    "run": ("run", "Run a program, an expression, or one run of a file."),
+    "resume": ("resume", "Take up a run that was stopped, paused or killed."),
+    "show": ("show", "List runs, or show one, or one node of it."),
+    "verify": ("verify", "Judge an answer with a task's verifier."),
+}
+_VERBOSE = "podium.verbose"
+
+
+class Commands(click.Group):
+    """The group whose commands are modules, each with a click command named `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"podium.engine.shell.{_COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; every end that is not a return becomes a message and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except ShellError as error:
+            click.echo(f"podium: {safe(error.message)}", err=True)
+            ctx.exit(error.code)
+        except (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            click.echo("podium: interrupted", err=True)
+            ctx.exit(Exit.INTERRUPTED)
+        except Exception as error:
+            _apologise(_sole(error), verbose=bool(ctx.meta.get(_VERBOSE)))
+            ctx.exit(Exit.BUG)
+
+
+def set_verbose(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    """The callback of every `-v`: what went wrong inside Podium is then shown whole."""
+    if value:
+        ctx.meta[_VERBOSE] = True
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"podium {metadata.version('podium')}")
+        ctx.exit()
+
+
+def _sole(error: Exception) -> Exception:
+    """What the task groups around it wrapped; the first of several."""
+    while isinstance(error, ExceptionGroup):
+        inner = cast(tuple[Exception, ...], error.exceptions)  # isinstance loses the parameter
+        error = inner[0]
+    return error
+
+
+def _apologise(error: Exception, *, verbose: bool) -> None:
+    if verbose:
+        click.echo(safe("".join(traceback.format_exception(error))), err=True)
+    what = safe(f"{type(error).__name__}: {error}"[:500])
+    command = " ".join(sys.argv[1:2])
+    click.echo(
+        f"podium: sorry, this is a mistake in Podium, not in your program\n  {what}\n"
+        f"Please report it with the program, the command (podium {safe(command)} ...), "
+        f"podium {metadata.version('podium')}, Python {platform.python_version()} on "
+        f"{platform.system()}" + ("." if verbose else ", and what -v adds."),
+        err=True,
+    )
+
+
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: podium run -e 'parallel(3) of agent -> best' --task words",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Print the version and exit.",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=set_verbose,
+    help="Show what went wrong inside Podium.",
+)
+def main() -> None:
+    """Run teams of language-model agents, described in .team files, under budgets."""

@@ -1,0 +1,182 @@
+"""What was asked on the command line, as a `Request` and an allow-list. Pure but for the files it reads."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from podium.dsl.program import Budget
+from podium.dsl.source import Source
+from podium.engine.request import ModelChoice, Parameters, Request
+
+from . import units
+from .exits import ShellError
+from .texts import read_text
+
+Given = tuple[str | int | float | bool, str]
+_ENVIRON = "PODIUM_PARAM_"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+ALLOWED_KINDS = ("env", "file", "python", "host")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of `run`, as typed."""
+
+    run: str | None = None
+    expression: str | None = None
+    task: str | None = None
+    settings: Sequence[str] = ()
+    params_file: str | None = None
+    max_usd: str | None = None
+    max_tokens: str | None = None
+    max_time: str | None = None
+    seed: int | None = None
+    models: Sequence[str] = ()
+    prices: Sequence[str] = ()
+    allow: Sequence[str] = field(default_factory=tuple[str, ...])
+
+
+def request_of(
+    source: Source, asked: Asked, declared: Iterable[str], environ: Mapping[str, str]
+) -> Request:
+    """declared: the names of the file's parameters; only these are looked for in environ.
+
+    Raises ShellError on an option that cannot be read.
+    """
+    return Request(
+        source=source,
+        run=asked.run,
+        params=parameters(asked.settings, asked.params_file, declared, environ),
+        expression=asked.expression,
+        task=asked.task,
+        models=model_choices(asked.models, asked.prices),
+        budget=caps(asked.max_usd, asked.max_tokens, asked.max_time),
+        seed=asked.seed,
+    )
+
+
+def parameters(
+    settings: Sequence[str],
+    params_file: str | None,
+    declared: Iterable[str],
+    environ: Mapping[str, str],
+) -> Parameters:
+    """--set before the --params file before PODIUM_PARAM_…, each with its origin."""
+    values: dict[str, Given] = {
+        name: (environ[_ENVIRON + name], _ENVIRON + name)
+        for name in declared
+        if _ENVIRON + name in environ
+    }
+    if params_file is not None:
+        values |= _from_toml(read_text(params_file, "the parameters"), params_file)
+    return values | dict(_setting(text) for text in settings)
+
+
+def _from_toml(text: str, path: str) -> dict[str, Given]:
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ShellError(f"{path} is not TOML: {error}") from error
+    for name, value in table.items():
+        if not isinstance(value, str | int | float | bool):
+            raise ShellError(
+                f"{path}: {name} is a {type(value).__name__}; a parameter is text, a number or "
+                "true or false"
+            )
+    return {name: (value, path) for name, value in table.items()}
+
+
+def _setting(text: str) -> tuple[str, Given]:
+    name, equals, value = text.partition("=")
+    if not equals or not _NAME.fullmatch(name.strip()):
+        raise ShellError(f'--set "{text}" is not NAME=VALUE')
+    return name.strip(), (value.strip(), "--set")
+
+
+def caps(max_usd: str | None, max_tokens: str | None, max_time: str | None) -> Budget:
+    """Bounds from outside; they only ever tighten the program's own."""
+    return Budget(
+        usd=None if max_usd is None else units.usd(max_usd),
+        tokens=None if max_tokens is None else units.count(max_tokens),
+        seconds=None if max_time is None else units.seconds(max_time),
+    )
+
+
+def model_choices(models: Sequence[str], prices: Sequence[str]) -> tuple[ModelChoice, ...]:
+    """--model and --price put together. A URL's `#name` picks one of a server's models."""
+    priced = dict(_split_price(text) for text in prices)
+    choices: list[ModelChoice] = []
+    for text in models:
+        name, url = _split_name(text)
+        address, _, served = url.partition("#")
+        if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
+            raise ShellError(
+                f'--model "{text}" is neither a URL nor NAME=URL: write '
+                "http://127.0.0.1:8080/v1, or NAME=http://... for the model NAME of the file"
+            )
+        price = priced.pop(name, None)
+        choices.append(
+            ModelChoice(address, name, served, None if price is None else units.price(price))
+        )
+    if priced:
+        name = next(iter(priced))
+        raise ShellError(
+            "--price goes with --model: there is no --model "
+            + ("URL" if name is None else f"{name}=URL")
+        )
+    return tuple(choices)
+
+
+def _split_name(text: str) -> tuple[str | None, str]:
+    name, equals, rest = text.partition("=")
+    return (name, rest) if equals and _NAME.fullmatch(name) else (None, text)
+
+
+def _split_price(text: str) -> tuple[str | None, str]:
+    """`NAME:input=…` belongs to the model NAME; without a name, to the default model."""
+    name, colon, rest = text.partition(":")
+    return (name, rest) if colon and _NAME.fullmatch(name) else (None, text)
+
+
+def allowance(patterns: Iterable[tuple[str, str]]) -> Callable[[str, str], bool]:
+    """allow(kind, name): whether one of the (kind, pattern) pairs names it; `*` matches anything."""
+    kept = tuple(patterns)
+
+    def allow(kind: str, name: str) -> bool:
+        return any(kind == of and fnmatchcase(name, pattern) for of, pattern in kept)
+
+    return allow
+
+
+def allowed_options(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """--allow KIND:PATTERN as pairs. Raises ShellError."""
+    pairs: list[tuple[str, str]] = []
+    for text in texts:
+        kind, colon, pattern = text.partition(":")
+        if not colon or not pattern or kind not in ALLOWED_KINDS:
+            kinds = ", ".join(ALLOWED_KINDS)
+            raise ShellError(f'--allow "{text}" is not KIND:PATTERN; KIND is one of {kinds}')
+        pairs.append((kind, pattern))
+    return pairs
+
+
+def allowed_hosts(models: Iterable[ModelChoice]) -> list[tuple[str, str]]:
+    """Who names a server on the command line has allowed its host."""
+    hosts = [urlsplit(choice.url).hostname for choice in models]
+    return [("host", host) for host in hosts if host]
+
+
+def only_program(folder: Path) -> str:
+    """The one .team file of folder. Raises ShellError where there is none, or a choice."""
+    found = sorted(path.name for path in folder.glob("*.team"))
+    match found:
+        case [name]:
+            return name
+        case []:
+            raise ShellError("no program named, and no .team file here: `podium init` makes one")
+        case _:
+            raise ShellError(f"no program named, and there are several here: {', '.join(found)}")

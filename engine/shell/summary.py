@@ -1,0 +1,193 @@
+"""What a person is told when a run is over. Pure: a fold becomes rows and sentences."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from podium.engine.fold import Fold, Node, Spend
+
+from .safe import safe_line
+from .units import show_count, show_seconds, show_usd
+
+MAX_ROWS = 12  # of the price table; deeper nodes are counted in those above them
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the price table: a node, or all nodes of one name below one node."""
+
+    name: str
+    outcome: str
+    calls: str
+    tokens: str
+    usd: str
+
+
+def headline(folded: Fold) -> str:
+    """The outcome, why, and what it is worth, in one line."""
+    ended = folded.ended
+    if ended is None:
+        return f"Not finished: the run stopped without an end after {show_seconds(folded.seconds)}"
+    words = ended.outcome.capitalize()
+    if ended.reason:
+        words += f" ({safe_line(ended.reason, 300)})"
+    if ended.score is not None:
+        words += f", score {ended.score:.6g}"
+    return f"{words}, after {show_seconds(ended.seconds)}"
+
+
+def price_table(folded: Fold) -> tuple[Row, ...]:
+    """The nodes from the top down, as deep as fits, then the total.
+
+    A level that does not fit is shown as one row a name if that fits, and otherwise left to the rows above.
+    """
+    totals = folded.totals()
+    tree = folded.tree()
+    shown: set[str] = set()
+    grouped: dict[str | None, list[list[Node]]] = {}
+    level: list[str | None] = [None]
+    free = MAX_ROWS
+    while level:
+        below = [node for above in level for node in tree.get(above, [])]
+        groups = {above: _by_name(tree.get(above, [])) for above in level}
+        if len(below) <= free:
+            shown.update(node.address for node in below)
+            free -= len(below)
+            level = [node.address for node in below]
+            continue
+        if sum(len(group) for group in groups.values()) <= free:
+            grouped = groups
+        break
+    rows = list(_rows(None, 0, tree, shown, grouped, totals))
+    return (*rows, _row("total", "", folded.total))
+
+
+def _rows(
+    above: str | None,
+    depth: int,
+    tree: dict[str | None, list[Node]],
+    shown: set[str],
+    grouped: dict[str | None, list[list[Node]]],
+    totals: dict[str, Spend],
+) -> Iterator[Row]:
+    indent = "  " * depth
+    for node in tree.get(above, []):
+        if node.address in shown:
+            name = node.address if above is None else node.address.removeprefix(f"{above}/")
+            yield _row(indent + name, node.outcome or "running", totals[node.address])
+            yield from _rows(node.address, depth + 1, tree, shown, grouped, totals)
+    for group in grouped.get(above, []):
+        outcomes = Counter(node.outcome or "running" for node in group)
+        spend = Spend()
+        for node in group:
+            spend = spend.plus(totals[node.address])
+        counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+        yield _row(f"{indent}{len(group)} x {group[0].label or group[0].kind}", counts, spend)
+
+
+def _by_name(nodes: Sequence[Node]) -> list[list[Node]]:
+    groups: dict[str, list[Node]] = {}
+    for node in nodes:
+        groups.setdefault(node.label or node.kind, []).append(node)
+    return list(groups.values())
+
+
+def _row(name: str, outcome: str, spend: Spend) -> Row:
+    return Row(
+        safe_line(name, 60) if not name.startswith(" ") else _indented(name),
+        safe_line(outcome, 40),
+        show_count(spend.amount.calls),
+        show_count(spend.amount.tokens),
+        dollars(spend),
+    )
+
+
+def _indented(name: str) -> str:
+    bare = name.lstrip(" ")
+    return " " * (len(name) - len(bare)) + safe_line(bare, 60)
+
+
+def dollars(spend: Spend) -> str:
+    """`$0.00` where all was free, `unknown` where a price is, `up to` where some calls are bounds."""
+    if spend.unpriced:
+        return "unknown"
+    shown = show_usd(spend.amount.usd)
+    return f"up to {shown}" if spend.unknown and spend.amount.usd else shown
+
+
+# --- the three lines -------------------------------------------------------------------------
+
+
+def closing_lines(folded: Fold, run: str, file: str | None = None) -> tuple[str, ...]:
+    """What one agent is worth, what the best team was, and what to type next."""
+    return (one_agent(folded), best_team(folded), what_next(folded, run, file))
+
+
+def one_agent(folded: Fold) -> str:
+    """The mean and spread (standard deviation) of the scores that single agents' attempts got."""
+    scores = single_scores(folded)
+    match len(scores):
+        case 0:
+            return "One agent: no attempt of a single agent was scored in this run."
+        case 1:
+            return f"One agent scored {scores[0]:.4g} (n = 1)."
+        case n:
+            mean, spread = fmean(scores), stdev(scores)
+            return f"One agent scored {mean:.4g} on average, spread {spread:.2g} (n = {n})."
+
+
+def single_scores(folded: Fold) -> list[float]:
+    """Scores of attempts made by one agent, alone or as a team's member, in the order of judging."""
+    teams = _teams(folded)
+    kinds = {address: node.kind for address, node in folded.nodes.items()}
+    return [
+        event.score
+        for event in folded.scores
+        if event.score is not None
+        and event.address not in teams
+        and (kinds.get(event.address) == "agent" or _below(event.address, teams))
+    ]
+
+
+def best_team(folded: Fold) -> str:
+    """The team whose answer scored best, with its price."""
+    scored = [node for node in _teams(folded).values() if node.score is not None]
+    if not scored:
+        teams = len(_teams(folded))
+        return f"Teams: {teams} ran, none of them with a score." if teams else "No team ran."
+    top = scored[0]
+    for node in scored[1:]:
+        if folded.is_better(node.score or 0.0, top.score or 0.0):
+            top = node
+    spend = folded.totals()[top.address]
+    amount = spend.amount
+    price = (
+        f"{dollars(spend)}, {show_count(amount.tokens)} tokens, {show_count(amount.calls)} calls"
+    )
+    of = f" of {len(scored)}" if len(scored) > 1 else ""
+    return (
+        f"The best team{of} scored {top.score:.4g} and cost {price}: {safe_line(top.address, 80)}"
+    )
+
+
+def what_next(folded: Fold, run: str, file: str | None = None) -> str:
+    """The command that is most useful now."""
+    ended = folded.ended
+    if ended is None or ended.resumable:
+        return f"Next: podium resume {run}"
+    address = folded.best.address if folded.best is not None else ""
+    if not address and folded.nodes:
+        address = next(reversed(folded.nodes))
+    return f"Next: podium show {run} {safe_line(address, 120)}".rstrip()
+
+
+def _teams(folded: Fold) -> dict[str, Node]:
+    return {address: node for address, node in folded.nodes.items() if node.kind == "team"}
+
+
+def _below(address: str, teams: dict[str, Node]) -> bool:
+    while address := address.rpartition("/")[0]:
+        if address in teams:
+            return True
+    return False

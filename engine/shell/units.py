@@ -1,0 +1,96 @@
+"""Quantities on the command line, in the units people type. Pure."""
+
+import re
+from collections.abc import Mapping
+
+from podium.dsl import quantity
+from podium.dsl.program import Price
+
+from .exits import ShellError
+
+_RATES = ("input", "cached", "cache_write", "output")
+
+
+def usd(text: str) -> int:
+    """`5`, `$2.50`, in micro-dollars. Raises ShellError."""
+    found = re.fullmatch(r"\$?(\d+(?:\.\d{1,6})?)", text.strip())
+    micro = quantity.micro(f"${found[1]}") if found and quantity.fits(found[1]) else None
+    if micro is None:
+        raise ShellError(f'"{text}" is no amount of money: write 5 or 2.50 (dollars)')
+    return micro
+
+
+def count(text: str) -> int:
+    """`1500`, `400k`, `2M tokens`. Raises ShellError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?[kMB]?)(?:\s*tokens)?", text.strip())
+    number = quantity.number(found[1]) if found and quantity.fits(found[1]) else None
+    if not isinstance(number, int):
+        hint = " (million is a capital M)" if re.search(r"\dm\b", text) else ""
+        raise ShellError(f'"{text}" is no number of tokens: write 400k or 2M{hint}')
+    return number
+
+
+def seconds(text: str) -> float:
+    """`90s`, `1h30m`, `500ms`, in seconds. Raises ShellError."""
+    compact = text.strip().replace(" ", "")
+    if len(compact) > 40 or not re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", compact):
+        hint = " (minutes are a small m)" if compact.endswith("M") else ""
+        raise ShellError(f'"{text}" is no duration: write 90s, 30m or 1h30m{hint}')
+    return quantity.seconds(compact)
+
+
+def price(text: str) -> Price:
+    """`free`, or `input=0.25,output=2[,cached=…,cache_write=…]` in dollars per million tokens.
+
+    A cached token costs what an input token costs where nothing else is said.
+    """
+    if text.strip() in ("free", "none"):
+        return Price()
+    rates = dict(_rate(part) for part in text.split(","))
+    if not {"input", "output"} <= rates.keys():
+        raise ShellError(
+            f'the price "{text}" lacks a rate: write input=0.25,output=2 '
+            "(dollars per million tokens), or free"
+        )
+    whole: Mapping[str, int] = {
+        "cached": rates["input"],
+        "cache_write": rates["input"],
+        **rates,
+    }
+    return Price(**whole)
+
+
+def _rate(text: str) -> tuple[str, int]:
+    name, equals, amount = text.partition("=")
+    if not equals or name.strip() not in _RATES:
+        raise ShellError(
+            f'"{text.strip()}" is no rate of a price: write one of '
+            f"{', '.join(_RATES)} as name=dollars per million tokens"
+        )
+    return name.strip(), usd(amount)
+
+
+def show_usd(micro: int) -> str:
+    """`$0.00`, `$12.50`; below ten cents with four digits, so that a cheap call is not shown as free."""
+    dollars = micro / 1_000_000
+    return f"${dollars:,.4f}" if 0 < dollars < 0.1 else f"${dollars:,.2f}"
+
+
+def show_count(number: int) -> str:
+    """`950`, `40k`, `1.9M`."""
+    for size, mark in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            return (
+                f"{number / size:.3g}{mark}" if number < 1_000 * size else f"{number // size}{mark}"
+            )
+    return str(number)
+
+
+def show_seconds(span: float) -> str:
+    """`12s`, `3m05s`, `1h04m`."""
+    whole = max(0, int(span))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3_600:
+        return f"{whole // 60}m{whole % 60:02}s"
+    return f"{whole // 3_600}h{whole % 3_600 // 60:02}m"
