@@ -1,5 +1,6 @@
 """A mistake as data: made where it is found, turned into words for a person or a program elsewhere."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,3 +64,14 @@ def has_errors(problems: "tuple[Problem, ...] | list[Problem]") -> bool:
 def whole(source: Source) -> Place:
     """The place of a mistake that has no better one: the first character."""
     return Place(source, Span(0, min(1, len(source.text))))
+
+
+def apply(text: str, edits: Iterable[Edit], within: Span | None = None) -> str:
+    """text (or the part of it within a span) after the edits, which do not overlap."""
+    within = within or Span(0, len(text))
+    parts: list[str] = []
+    at = within.start
+    for edit in sorted(edits, key=lambda e: (e.span.start, e.span.end)):
+        parts += [text[at : edit.span.start], edit.new]
+        at = edit.span.end
+    return "".join([*parts, text[at : within.end]])

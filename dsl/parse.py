@@ -1,0 +1,221 @@
+"""Text to tree, and a problem for each declaration that has none. Nothing here raises on any text.
+
+A word in column 1 starts a declaration, so each is parsed on its own: a mistake in one costs one report
+and leaves the others whole.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from lark import Token
+
+from . import syntax as s
+from .lex import ERROR, MOST_CHARACTERS, MOST_TOKENS, Lexed, begin, end, groups, lex
+from .limit import too_deep
+from .mistake import Finding, misread, mistaken, misused, unknown_kind
+from .problem import Edit, Problem, apply, ordered, whole
+from .prompt import prompt
+from .recover import Broken, explain
+from .source import Place, Source, Span
+from .tree import Entries, PromptToken, Slot, Stuck, run
+
+Outcome = Entries | Slot | s.Expr | None
+EDITION = 2026
+MOST_REPORTS = 100
+
+
+def parse(source: Source) -> tuple[s.File, list[Problem]]:
+    """The declarations of source that could be read, and what is wrong with the rest, in order.
+
+    A declaration of an unknown kind or with a badly laid out prompt is both reported and kept, so that
+    its name stays known.
+    """
+    if len(source.text) > MOST_CHARACTERS:
+        return _file((), source), [_too_large(source, f"{MOST_CHARACTERS:,} characters")]
+    lexed = lex(source.text)
+    if lexed.full:
+        return _file((), source), [_too_large(source, f"{MOST_TOKENS:,} words and signs")]
+    read = list(_read(source, lexed))
+    problems = [item.problem for item in read if item.problem is not None]
+    problems += _editions(source, read)
+    return _file(read, source, lexed.comments), _first(problems)
+
+
+def parse_expression(source: Source) -> tuple[s.Expr | None, list[Problem]]:
+    """One expression, such as `parallel(10) of team(10, ceo=adaptive)`; None where it cannot be read."""
+    if len(source.text) > MOST_CHARACTERS:
+        return None, [_too_large(source, f"{MOST_CHARACTERS:,} characters")]
+    lexed = lex(source.text, columns=False)
+    if lexed.full:
+        return None, [_too_large(source, f"{MOST_TOKENS:,} words and signs")]
+    piece = _Piece(source, lexed.tokens, Span(0, len(source.text)), "expr")
+    result, problem = piece.outcome()
+    value = None if isinstance(result, Entries | Slot) else result
+    return value, [] if problem is None else [problem]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What is parsed on its own: a declaration of a file, or an expression.
+
+    extent is where it lies, up to the next declaration.
+    """
+
+    source: Source
+    tokens: list[Token]
+    extent: Span
+    entry: Literal["file", "expr"]
+
+    def outcome(self) -> tuple[Outcome, Problem | None]:
+        """What was read, and the one problem reported of it, with edits that were tried."""
+        result, finding = self._read()
+        return result, None if finding is None else self._tried(finding)
+
+    def _read(self) -> tuple[Outcome, Finding | None]:
+        kind = unknown_kind(self.source, self.tokens)
+        tokens, finding = self._prepared()
+        if tokens is None:
+            return None, kind or finding
+        result = run(tokens, self.entry)
+        if isinstance(result, Stuck):
+            behind = Span(self.extent.end, self.extent.end + 1)
+            return None, kind or explain(
+                Broken(self.source, self.tokens, result.at, self.entry, behind)
+            )
+        wrong = misread(self.source, result) if isinstance(result, Entries) else None
+        return (None if wrong else result), kind or wrong or finding
+
+    def _prepared(self) -> tuple[list[Token] | None, Finding | None]:
+        """The tokens as the parser takes them, None if they cannot be; and what is wrong with them."""
+        wrong = next((t for t in self.tokens if t.type == ERROR), None)
+        if wrong is not None:
+            return None, mistaken(self.source, wrong)
+        finding = misused(self.source, self.tokens) or too_deep(self.source, self.tokens)
+        if finding is not None:
+            return None, finding
+        tokens: list[Token] = []
+        for token in self.tokens:
+            if token.type in ("TRIPLE", "RAW"):
+                token, found = _prompt(self.source, token)
+                finding = finding or found
+            tokens.append(token)
+        return tokens, finding
+
+    def _tried(self, finding: Finding) -> Problem:
+        """The problem with the first choice of edits after which the piece has no problem at all."""
+        for edits in finding.choices:
+            if self._mended(edits):
+                return replace(finding.problem, edits=tuple(edits))
+        return finding.problem
+
+    def _mended(self, edits: Sequence[Edit]) -> bool:
+        text = apply(self.source.text, edits, self.extent)
+        source = Source(self.source.name, text)
+        lexed = lex(text, columns=self.entry == "file")
+        if self.entry == "file" and len(list(groups(text, lexed.tokens))) != 1:
+            return False
+        piece = _Piece(source, lexed.tokens, Span(0, len(text)), self.entry)
+        return piece._read()[1] is None
+
+
+def _prompt(source: Source, token: Token) -> tuple[Token, Finding | None]:
+    read, findings = prompt(source, token)
+    ready = PromptToken(token.type, str(token), start_pos=begin(token), end_pos=end(token))
+    ready.prompt = read
+    return ready, findings[0] if findings else None
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+class _Read(NamedTuple):
+    entries: Entries
+    problem: Problem | None
+    start: int
+
+
+def _read(source: Source, lexed: Lexed) -> Iterator[_Read]:
+    parts = list(groups(source.text, lexed.tokens))
+    starts = [begin(part[0]) for part in parts] + [len(source.text)]
+    for at, tokens in enumerate(parts):
+        extent = Span(starts[at] if at else 0, starts[at + 1])
+        result, problem = _Piece(source, tokens, extent, "file").outcome()
+        entries = result if isinstance(result, Entries) else Entries(None, (), ())
+        yield _Read(entries, problem, starts[at])
+
+
+def _file(read: Sequence[_Read], source: Source, comments: Sequence[Token] = ()) -> s.File:
+    years = [r.entries.edition for r in read if r.entries.edition is not None]
+    documented = _Docs(source.text, comments)
+    return s.File(
+        edition=int(years[0]) if years else None,
+        imports=tuple(i for r in read for i in r.entries.imports),
+        declarations=tuple(documented.add(d) for r in read for d in r.entries.declarations),
+        span=Span(0, len(source.text)),
+    )
+
+
+class _Docs:
+    """The `##` lines of a text, found by what stands below them."""
+
+    def __init__(self, text: str, comments: Sequence[Token]) -> None:
+        self._text = text
+        self._comments = comments
+        self._starts = [begin(comment) for comment in comments]
+
+    def add(self, declaration: s.Declaration) -> s.Declaration:
+        """The declaration with the `##` lines directly above it."""
+        lines: list[str] = []
+        below = declaration.span.start
+        at = bisect_left(self._starts, below) - 1
+        while at >= 0 and self._is_doc(self._comments[at], below):
+            lines.append(self._comments[at][2:].removeprefix(" ").rstrip())
+            below = self._starts[at]
+            at -= 1
+        return replace(declaration, doc="\n".join(reversed(lines))) if lines else declaration
+
+    def _is_doc(self, comment: Token, below: int) -> bool:
+        """Whether comment is a `##` alone on the line above the offset below."""
+        gap = self._text[end(comment) : below]
+        line = self._text[self._text.rfind("\n", 0, begin(comment)) + 1 : begin(comment)]
+        return comment.startswith("##") and gap.strip(" \t\r\f") == "\n" and not line.strip()
+
+
+def _editions(source: Source, read: Sequence[_Read]) -> Iterator[Problem]:
+    for at, item in enumerate(read):
+        year = item.entries.edition
+        place = Place(source, Span(item.start, item.start + len("edition")))
+        if year is not None and at:
+            yield Problem("T002", "the edition is the first line of a file", place)
+        elif year is not None and year != EDITION:
+            yield Problem(
+                "T009",
+                f"there is no edition {year}",
+                place,
+                help=f"write `edition {EDITION}`",
+            )
+
+
+def _too_large(source: Source, limit: str) -> Problem:
+    return Problem(
+        "T000",
+        f"the text has more than {limit}",
+        whole(source),
+        help="split it: `import` brings declarations from other files",
+    )
+
+
+def _first(problems: Sequence[Problem]) -> list[Problem]:
+    """The first MOST_REPORTS problems in order, and a note where there are more."""
+    found = ordered(tuple(problems))
+    if len(found) <= MOST_REPORTS:
+        return list(found)
+    more = Problem(
+        "T008",
+        f"{len(found) - MOST_REPORTS} more mistakes follow that are not shown",
+        found[MOST_REPORTS].place,
+        severity="note",
+    )
+    return [*found[:MOST_REPORTS], more]

@@ -1,0 +1,71 @@
+"""Literals of the language as values: numbers, money, durations, percentages, strings.
+
+Each function takes text that its terminal of the grammar matched. The scanner has refused what is too
+large to be meant (`fits`), so none of them raises.
+"""
+
+import re
+from decimal import Decimal
+
+_FACTORS = {"k": 10**3, "M": 10**6, "B": 10**9}
+_UNITS = {
+    "ms": Decimal("0.001"),
+    "s": Decimal(1),
+    "m": Decimal(60),
+    "h": Decimal(3600),
+    "d": Decimal(86400),
+}
+LONGEST = 40  # characters: no quantity anybody means is longer, and int() of a long one is slow
+_LARGEST = 18  # powers of ten: below 2**63, so that every store can hold it
+_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))")
+_DURATION_PART = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?)(ms|s|m|h|d)")
+BAD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?![ntr\"\\]|u(?![dD][89a-fA-F])[0-9A-Fa-f]{4})")
+
+
+def fits(text: str) -> bool:
+    """Whether a number or an amount of money is short and small enough to be worked out."""
+    if len(text) > LONGEST:
+        return False
+    digits = text.strip("$%").rstrip("kMB").replace("_", "")
+    mantissa, _, exponent = digits.lower().partition("e")
+    return len(exponent) <= 4 and Decimal(mantissa).adjusted() + int(exponent or 0) < _LARGEST
+
+
+def exact(text: str) -> Decimal:
+    """`2.5k` as 2500, without rounding."""
+    factor = _FACTORS.get(text[-1], 1)
+    return Decimal(text.rstrip("kMB").replace("_", "")) * factor
+
+
+def number(text: str) -> int | float:
+    """An integer where the value is one, else a float."""
+    value = exact(text)
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def micro(text: str) -> int | None:
+    """`$2.50` in micro-dollars; None where it is no whole number of them."""
+    value = exact(text[1:]) * 10**6
+    return int(value) if value == value.to_integral_value() else None
+
+
+def seconds(text: str) -> float:
+    """`1h30m` in seconds."""
+    parts = _DURATION_PART.findall(text)
+    return float(sum(Decimal(n.replace("_", "")) * _UNITS[unit] for n, unit in parts))
+
+
+def fraction(text: str) -> float:
+    """`20%` as 0.2."""
+    return float(exact(text[:-1]) / 100)
+
+
+def unquoted(text: str) -> str:
+    """The value of a string with its quotes: `\\n`, `\\t`, `\\r`, `\\"`, `\\\\` and `\\u00e9` resolved."""
+    return _ESCAPE.sub(_resolved, text[1:-1])
+
+
+def _resolved(match: re.Match[str]) -> str:
+    code, char = match.groups()
+    return chr(int(code, 16)) if code else _SIMPLE.get(char, match.group())
