@@ -4,7 +4,7 @@ Time comes from `anyio.current_time()`, which a test's clock can jump.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from podium.dsl.program import Program
@@ -24,7 +24,10 @@ class Recorder(Protocol):
         ...
 
     def decide(self, address: str, name: str, take: Callable[[], T]) -> T:
-        """take(), or what it gave in an earlier life of the run. The value must have a JSON form."""
+        """take(), or what it gave in an earlier life of the run. The value must have a JSON form.
+
+        Where take raises, nothing is decided: the exception goes through, and the next call takes again.
+        """
         ...
 
 
@@ -35,6 +38,7 @@ class World:
     interrupt(cause) pauses the whole run: every call not yet sent then raises Interrupted.
     windows: the context of each model by name, in tokens, as its replicas told.
     Account names are `account + "/" + address` below the run; addresses begin with the run's name.
+    lived: by account name, for how many seconds a deadline's account was open in earlier lives of the run.
     """
 
     program: Program
@@ -43,4 +47,5 @@ class World:
     recorder: Recorder
     account: str
     windows: Mapping[str, int]
+    lived: Mapping[str, float] = field(default_factory=dict[str, float])
     interrupt: Callable[[str], None]

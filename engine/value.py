@@ -24,13 +24,16 @@ class Verdict:
 class Attempt:
     """answer: the parsed `output`, else the whole reply; text: the reply as received.
 
-    address: of the node that made it. before: the attempt this one revises.
+    address: of the node that made it. before: the attempt this one revises, without its own before.
+    cut: the reply ended at its cap, so that only a verifier can make it a success.
     """
 
     answer: Json
     text: str
     address: str
     verdict: Verdict | None = None
+    before: "Attempt | None" = None
+    cut: bool = False
 
     @property
     def score(self) -> float | None:
