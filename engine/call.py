@@ -5,8 +5,8 @@ Layers are handlers around handlers. An `Address` is fixed by a call's place in 
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
 
 import orjson
 
@@ -194,6 +194,41 @@ class Interrupted(Exception):
 
     What is in flight elsewhere goes on to its end. A node whose call meets this ends `Cancelled`.
     """
+
+
+class Outage(Exception):
+    """An endpoint that answered before has been down for too long: the run pauses, no node fails."""
+
+    def __init__(self, endpoint: str, seconds: float, message: str) -> None:
+        super().__init__(f"{endpoint} has not answered for {seconds:.0f} s: {message}")
+        self.endpoint = endpoint
+        self.seconds = seconds
+
+
+class VerifierBroken(Exception):
+    """A verifier that erred three times running: the run pauses, no attempt gets a score of zero."""
+
+    def __init__(self, verifier: str, message: str) -> None:
+        super().__init__(f"the verifier {verifier} erred three times running: {message}")
+        self.verifier = verifier
+
+
+def reply_body(reply: Reply) -> dict[str, Json]:
+    """The reply's JSON form, as `CallAnswered.reply` has it; `reply_of` is its inverse."""
+    match reply:
+        case ModelReply():
+            return asdict(reply)
+        case VerifierReply(verdict=verdict):
+            return {"verdict": asdict(verdict)}
+
+
+def reply_of(body: Mapping[str, Any]) -> Reply:
+    """The reply whose body this is. Raises TypeError or KeyError on another shape."""
+    if "verdict" in body:
+        return VerifierReply(Verdict(**body["verdict"]))
+    values = dict(body)
+    values["usage"] = Usage(**values["usage"])
+    return ModelReply(**values)
 
 
 def canonical(value: object) -> bytes:

@@ -7,7 +7,7 @@ belongs to one try of one call, and ends exactly once: settling or releasing it 
 Time is not here: a deadline is a scope, not a sum.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -35,6 +35,13 @@ class Limit(NamedTuple):
     usd: int | None = None
     tokens: int | None = None
     calls: int | None = None
+
+
+class Charge(NamedTuple):
+    """What was settled on one account itself, and how much of it was above the holds."""
+
+    spent: Amount = NOTHING
+    overrun: Amount = NOTHING
 
 
 @dataclass(slots=True)
@@ -134,10 +141,25 @@ class Ledger:
         """End hold without a charge."""
         self.settle(hold, NOTHING)
 
-    def charge(self, name: str, amount: Amount) -> None:
+    def charge(self, name: str, amount: Amount, overrun: Amount = NOTHING) -> None:
         """Add what was spent in an earlier life of the run; used when a journal is read back."""
         for account in self.accounts[name].upwards():
             account.spent = account.spent.plus(amount)
+            account.overrun = account.overrun.plus(overrun)
+
+    def restore(self, charges: Mapping[str, Charge]) -> None:
+        """Bring what was settled on each of these accounts itself to the figure given, and their
+        ancestors with them. Doing it again changes nothing; no hold may be open under them."""
+        own = {name: Charge(a.spent, a.overrun) for name, a in self.accounts.items()}
+        for account in self.accounts.values():
+            if account.parent is not None:
+                above = own[account.parent.name]
+                own[account.parent.name] = Charge(
+                    above.spent.minus(account.spent), above.overrun.minus(account.overrun)
+                )
+        for name, charge in charges.items():
+            has = own[name]
+            self.charge(name, charge.spent.minus(has.spent), charge.overrun.minus(has.overrun))
 
     def left(self, name: str) -> Limit:
         """What the account and every ancestor could still take now: the least of limit - spent - held."""

@@ -1,0 +1,218 @@
+"""The store's file: where it may lie, what is in it, and the few statements that read and write it.
+
+SQLite in WAL mode with `synchronous=FULL`: a commit that returned survives the loss of power. WAL needs
+shared memory between processes, which network file systems do not give, so those are refused.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from .event import Stamped, body, from_body, kind_of
+
+APPLICATION = 0x506F6469  # "Podi", as SQLite's application_id
+SCHEMA = 1
+BUSY_S = 30.0
+# As in /proc/mounts, with or without `fuse.` before it.
+_REMOTE = (
+    "nfs nfs4 cifs smb3 smbfs ceph lustre gpfs afs beegfs ncpfs glusterfs sshfs s3fs rclone gcsfuse"
+)
+NETWORK = frozenset(_REMOTE.split(" "))
+
+_TABLES = """
+create table runs(
+  id text primary key, name text not null, created real not null, key text, account text not null,
+  request blob not null, status text not null, outcome blob);
+create unique index run_key on runs(account, key) where key is not null;
+create table events(
+  run text not null, number integer not null, time real not null, kind text not null,
+  address text, try integer, body blob not null);
+create unique index event_number on events(run, number);
+create table blobs(digest text primary key, text text not null) without rowid;
+"""
+
+
+class StoreError(Exception):
+    """The store cannot be opened, read or written; the message says which file and what to do."""
+
+
+class EventRow(NamedTuple):
+    """An event as the table has it."""
+
+    run: str
+    number: int
+    time: float
+    kind: str
+    address: str | None
+    try_: int | None
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What to write in the run's own row. outcome: RunEnded's body as JSON, None while it is live."""
+
+    status: str
+    outcome: bytes | None
+
+
+def event_row(run: str, stamped: Stamped) -> EventRow:
+    values = body(stamped.event)
+    kind = kind_of(stamped.event)
+    address, try_ = values.get("address"), values.get("try")
+    return EventRow(run, stamped.number, stamped.time, kind, address, try_, orjson.dumps(values))
+
+
+def connect(path: Path, *, threads: bool = False) -> sqlite3.Connection:
+    """A connection to the store at path, made if there is none. threads: another thread will use it.
+
+    Raises StoreError: a network file system, no permission, no store of ours, or a newer schema.
+    """
+    _make_folder(path)
+    try:
+        with _opening(path):
+            db = sqlite3.connect(
+                path, timeout=BUSY_S, isolation_level=None, check_same_thread=not threads
+            )
+            try:
+                _prepare(db, path)
+            except BaseException:
+                db.close()
+                raise
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"cannot open the store {path}: {error}") from error
+    return db
+
+
+def connect_memory() -> sqlite3.Connection:
+    """A store that lives as long as its connection."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    db.executescript(_TABLES)
+    return db
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the folder of the store {path}: {error}") from error
+    if kind := network_kind(path.parent.resolve(), _mounts()):
+        raise StoreError(
+            f"the store {path} would lie on a network file system ({kind}), where a crash can damage"
+            " it; put it on a local disk"
+        )
+
+
+def _mounts() -> str:
+    try:
+        return Path("/proc/mounts").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def network_kind(folder: Path, mounts: str) -> str | None:
+    """The network file system that folder lies on, None for a local one. mounts: as in /proc/mounts."""
+    best, found = -1, ""
+    for line in mounts.splitlines():
+        fields = line.split()
+        if len(fields) < 3:
+            continue
+        point = Path(fields[1].replace("\\040", " "))
+        # Of several mounts on one place the last one counts.
+        if folder.is_relative_to(point) and len(point.parts) >= best:
+            best, found = len(point.parts), fields[2]
+    return found if found.removeprefix("fuse.") in NETWORK else None
+
+
+@contextmanager
+def _opening(path: Path) -> Generator[None, None, None]:
+    """One process at a time: switching a file to WAL while another does the same fails at once."""
+    folder = locks(path)
+    folder.mkdir(exist_ok=True)
+    fd = os.open(folder / ".open", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def locks(path: Path) -> Path:
+    """The folder of the store's lock files."""
+    return path.with_name(path.name + ".locks")
+
+
+def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    (application,) = db.execute("pragma application_id").fetchone()
+    (schema,) = db.execute("pragma user_version").fetchone()
+    (tables,) = db.execute("select count(*) from sqlite_master").fetchone()
+    if application != APPLICATION and tables:
+        raise StoreError(f"{path} is a database, but no store of runs; name another file")
+    if schema > SCHEMA:
+        raise StoreError(
+            f"the store {path} was written by a newer version (schema {schema}, this one reads"
+            f" {SCHEMA}); use that version, or another store"
+        )
+    (mode,) = db.execute("pragma journal_mode=wal").fetchone()
+    if mode != "wal":
+        raise StoreError(f"the store {path} cannot use a write-ahead log here; use a local disk")
+    db.execute("pragma synchronous=full")
+    if not tables:
+        db.executescript(
+            f"begin immediate; {_TABLES} pragma application_id={APPLICATION};"
+            f" pragma user_version={SCHEMA}; commit;"
+        )
+
+
+def write(
+    db: sqlite3.Connection,
+    events: Sequence[EventRow],
+    blobs: Sequence[tuple[str, str]],
+    endings: Sequence[tuple[str, Ending]],
+) -> None:
+    """All of it in one transaction, on disk on return. Raises sqlite3.Error; then nothing was written."""
+    db.execute("begin immediate")
+    try:
+        db.executemany("insert or ignore into blobs values (?, ?)", blobs)
+        db.executemany("insert into events values (?, ?, ?, ?, ?, ?, ?)", events)
+        db.executemany(
+            "update runs set status = ?, outcome = ? where id = ?",
+            [(ending.status, ending.outcome, run) for run, ending in endings],
+        )
+        db.execute("commit")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("rollback")
+        raise
+
+
+def read_events(db: sqlite3.Connection, run: str, after: int, limit: int) -> list[Stamped]:
+    """At most limit events of run with numbers above after, in order."""
+    rows = db.execute(
+        "select number, time, kind, body from events where run = ? and number > ?"
+        " order by number limit ?",
+        (run, after, limit),
+    )
+    return [_stamped(*row) for row in rows]
+
+
+def read_event(db: sqlite3.Connection, run: str, number: int) -> Stamped | None:
+    found = read_events(db, run, number - 1, 1)
+    return found[0] if found and found[0].number == number else None
+
+
+def _stamped(number: int, time: float, kind: str, text: bytes) -> Stamped:
+    values: dict[str, Any] = orjson.loads(text)
+    return Stamped(number, time, from_body(kind, values))
+
+
+def read_blob(db: sqlite3.Connection, digest: str) -> str | None:
+    row = db.execute("select text from blobs where digest = ?", (digest,)).fetchone()
+    return None if row is None else str(row[0])

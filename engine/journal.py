@@ -1,0 +1,310 @@
+"""A run's list of events: recorded, durable, and read back when the run is taken up again.
+
+The rule this file keeps: numbers have no gap, and what `commit` returned from is on disk. `Past` is the
+fold of the list that a resumed run needs; a live run adds to the same fold, so both lives agree.
+"""
+
+import contextlib
+import hashlib
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar, cast
+
+import anyio
+import orjson
+
+from .call import Message, Reply, Usage, reply_of
+from .database import Ending, StoreError, event_row, read_event, read_events
+from .event import (
+    AccountOpened,
+    CallAnswered,
+    CallFailed,
+    CallIntended,
+    Decided,
+    Event,
+    RunEnded,
+    RunStarted,
+    Stamped,
+    body,
+)
+from .ledger import Amount, Charge, Ledger, Limit
+from .lock import RunLock
+from .writer import Job, Writer
+
+T = TypeVar("T")
+PAGE = 256
+
+
+class Diverged(Exception):
+    """The program asks another request at an address than the one that was answered there."""
+
+    def __init__(self, address: str, recorded: str, asked: str) -> None:
+        super().__init__(
+            f"at {address} this run recorded the request {recorded[:12]} and now asks {asked[:12]};"
+            " run the text it was started with, or start a new run"
+        )
+        self.address = address
+        self.recorded = recorded
+        self.asked = asked
+
+
+class Answer(NamedTuple):
+    """request: its digest; number: of the event that has the reply."""
+
+    request: str
+    number: int
+
+
+@dataclass(slots=True)
+class Past:
+    """What the events so far say. open: tries intended and neither answered nor failed."""
+
+    lives: int = 0
+    accounts: dict[str, AccountOpened] = field(default_factory=dict[str, AccountOpened])
+    charges: dict[str, Charge] = field(default_factory=dict[str, Charge])
+    open: dict[tuple[str, int], CallIntended] = field(
+        default_factory=dict[tuple[str, int], CallIntended]
+    )
+    tries: dict[str, int] = field(default_factory=dict[str, int])
+    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
+    verdicts: dict[str, int] = field(default_factory=dict[str, int])
+    decisions: dict[tuple[str, str], bytes] = field(default_factory=dict[tuple[str, str], bytes])
+
+    def add(self, stamped: Stamped) -> None:
+        match stamped.event:
+            case RunStarted():
+                self.lives += 1
+            case AccountOpened() as event:
+                self.accounts.setdefault(event.address, event)
+            case CallIntended() as event:
+                self.open[event.address, event.try_] = event
+                self.tries[event.address] = event.try_ + 1
+            case CallAnswered() as event:
+                intent = self._end(event)
+                self.answers[event.address] = Answer(intent.request, stamped.number)
+                if intent.kind == "verifier":
+                    self.verdicts[intent.request] = stamped.number
+            case CallFailed() as event:
+                self._end(event)
+            case Decided() as event:
+                self.decisions[event.address, event.name] = orjson.dumps(event.value)
+            case _:
+                pass
+
+    def _end(self, event: CallAnswered | CallFailed) -> CallIntended:
+        intent = self.open.pop((event.address, event.try_))
+        over = Amount(*(max(0, s - h) for s, h in zip(event.spent, intent.held, strict=True)))
+        had = self.charges.get(event.account, Charge())
+        self.charges[event.account] = Charge(had.spent.plus(event.spent), had.overrun.plus(over))
+        return intent
+
+
+class Journal:
+    """The recorder of one run, owned by this process until `close`. Made by a Store.
+
+    watchers are called in the event loop with each event as it is numbered, before it is on disk;
+    they must not raise. broken: the error after which nothing more is written, if there was one.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        *,
+        db: sqlite3.Connection,
+        writer: Writer,
+        lock: RunLock | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.run = run
+        self.watchers: list[Callable[[Stamped], None]] = []
+        self.broken: StoreError | None = None
+        self._db = db
+        self._writer = writer
+        self._lock = lock
+        self._clock = clock
+        self._past = Past()
+        self._next = 0
+        self._blobs: set[str] = set()
+        self._readers = 0
+        self._news = anyio.Event()
+        self._closed = False
+
+    # --- recording ---
+
+    @property
+    def life(self) -> int:
+        """How many lives of this run have begun: 0 before the first `RunStarted`."""
+        return self._past.lives
+
+    def emit(self, event: Event) -> None:
+        """Append event. It is on disk no later than anything committed after it."""
+        stamped = self._stamp(event)
+        self._past.add(stamped)
+        self._put([stamped])
+        if self._readers:
+            self._writer.flush()
+
+    def decide(self, address: str, name: str, take: Callable[[], T]) -> T:
+        """take(), or what it gave in an earlier life. Both pass through JSON, so that lives agree: a
+        tuple comes back as a list."""
+        key = (address, name)
+        if key not in self._past.decisions:
+            self.emit(Decided(address, name, take()))
+        # The caller's T is the type of what JSON gives back, as the contract of Recorder says.
+        return cast(T, orjson.loads(self._past.decisions[key]))
+
+    async def commit(self, events: Sequence[Event], blobs: Iterable[tuple[str, str]] = ()) -> None:
+        """Append events, with the texts they refer to; all on disk on return, not cancelled midway.
+
+        blobs: digest and text. Raises StoreError: then none of it counts, and the journal is broken.
+        """
+        await self._commit(events, blobs, None)
+
+    async def end(self, event: RunEnded) -> None:
+        """Commit the run's end, and write its status: ended, paused or interrupted."""
+        status = "ended"
+        if event.resumable:
+            status = "paused" if event.outcome == "paused" else "interrupted"
+        await self._commit([event], (), Ending(status, orjson.dumps(body(event))))
+
+    async def _commit(
+        self, events: Sequence[Event], blobs: Iterable[tuple[str, str]], ending: Ending | None
+    ) -> None:
+        if self.broken is not None:
+            raise self.broken
+        stamped = [self._stamp(event) for event in events]
+        new = {digest: text for digest, text in blobs if digest not in self._blobs}
+        await self._writer.wait(self._put(stamped, tuple(new.items()), ending))
+        self._blobs.update(new)
+        for one in stamped:
+            self._past.add(one)
+
+    def _stamp(self, event: Event) -> Stamped:
+        stamped = Stamped(self._next, self._clock(), event)
+        self._next += 1
+        for watcher in self.watchers:
+            watcher(stamped)
+        return stamped
+
+    def _put(
+        self,
+        stamped: Sequence[Stamped],
+        blobs: Sequence[tuple[str, str]] = (),
+        ending: Ending | None = None,
+    ) -> Job:
+        rows = [event_row(self.run, one) for one in stamped]
+        job = Job(self.run, rows, blobs, ending)
+        job.then = lambda: self._acknowledged(job)
+        self._writer.put(job)
+        return job
+
+    def _acknowledged(self, job: Job) -> None:
+        if job.error is not None:
+            self.broken = self.broken or job.error
+        self._tell()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()
+
+    # --- reading back ---
+
+    def answered(self, address: str, request: str) -> Reply | None:
+        """The recorded reply at address; None where there is none. request: the digest now asked.
+
+        Raises Diverged where another request was answered there.
+        """
+        answer = self._past.answers.get(address)
+        if answer is None:
+            return None
+        if answer.request != request:
+            raise Diverged(address, answer.request, request)
+        return self._reply(answer.number)
+
+    def judged(self, request: str) -> Reply | None:
+        """The reply of any verifier call with this request's digest, wherever it was made."""
+        number = self._past.verdicts.get(request)
+        return None if number is None else self._reply(number)
+
+    def tries(self, address: str) -> int:
+        """How many tries were intended at address, in all lives: the number of the next one."""
+        return self._past.tries.get(address, 0)
+
+    def _reply(self, number: int) -> Reply:
+        stamped = read_event(self._db, self.run, number)
+        if stamped is None or not isinstance(stamped.event, CallAnswered):
+            raise StoreError(f"event {number} of run {self.run} is gone from the store")
+        return reply_of(stamped.event.reply)
+
+    async def events(self, after: int = -1) -> AsyncIterator[Stamped]:
+        """The events on disk with numbers above after, then each further one as it gets there.
+
+        Ends when the journal is closed. A slow reader holds nobody up: it reads from the store.
+        """
+        while True:
+            page = read_events(self._db, self.run, after, PAGE)
+            for stamped in page:
+                yield stamped
+                after = stamped.number
+            if not page:
+                news = self._news
+                self._writer.flush()
+                if self._closed:
+                    return
+                await self._wait(news)
+
+    async def _wait(self, news: anyio.Event) -> None:
+        self._readers += 1
+        try:
+            await news.wait()
+        finally:
+            self._readers -= 1
+
+    # --- taking up ---
+
+    def take_up(self) -> None:
+        """Read the run's events, and end the tries that were in flight when its last life ended: they
+        may have been paid, so they are charged at what they held. Raises StoreError."""
+        self._writer.mend(self.run)
+        while page := read_events(self._db, self.run, self._next - 1, PAGE):
+            for stamped in page:
+                if stamped.number != self._next:
+                    raise StoreError(f"run {self.run} has no event {self._next} in the store")
+                self._past.add(stamped)
+                self._next += 1
+        for intent in tuple(self._past.open.values()):
+            self.emit(_lost(intent))
+
+    def restore(self, ledger: Ledger) -> None:
+        """Bring ledger to what this run has spent. Doing it again, or on a ledger that saw an earlier
+        life, changes nothing. The run's accounts are opened as recorded where ledger lacks them; an
+        account above the run must be there. No call of the run may be in flight.
+        """
+        for opened in self._past.accounts.values():
+            limit = Limit(opened.usd, opened.tokens, opened.calls)
+            ledger.open(opened.address, limit, opened.parent or None)
+        ledger.restore(dict.fromkeys(self._past.accounts, Charge()) | self._past.charges)
+
+    async def close(self) -> None:
+        """Give the run up: what was emitted is written, readers end, the lock falls. Shielded."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(StoreError):  # it is in `broken`, and was told to who committed
+            await self._writer.wait(self._put(()))
+        self._tell()
+        if self._lock is not None:
+            self._lock.release()
+
+
+def _lost(intent: CallIntended) -> CallFailed:
+    return CallFailed(
+        intent.address, intent.try_, intent.account, "lost", "", intent.held, Usage(), True, 0.0
+    )
+
+
+def message_blob(message: Message) -> tuple[str, str]:
+    """The digest under which a message's text is kept, `role:sha256`, and the text."""
+    found = hashlib.sha256(message.content.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{message.role}:{found}", message.content

@@ -1,0 +1,226 @@
+"""Runs in one SQLite file: started, listed, taken up again. Others may read while one process writes.
+
+store = Store.open(Path(".podium/runs.db"))
+async with store.writing():
+    journal = store.create(RunRecord(id=run_id(time.time(), random), name="main", …))
+"""
+
+import random
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import orjson
+
+from . import lock
+from .database import StoreError as StoreError
+from .database import connect, connect_memory, locks, read_blob, read_events
+from .event import Stamped
+from .journal import Journal
+from .lock import Owner, RunLock
+from .lock import RunOwned as RunOwned
+from .value import Json
+from .writer import Writer
+
+Status = Literal["running", "ended", "paused", "interrupted"]
+PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run as the store lists it. created: seconds since the epoch.
+
+    request: all that is needed to compile and run it again; the store does not look into it.
+    status: as last written; a run that died is still "running", with no owner (`Store.owner`).
+    key: of an idempotent start, unique in its account. outcome: RunEnded's fields, once it ended.
+    """
+
+    id: str
+    name: str
+    created: float
+    account: str
+    request: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    key: str | None = None
+    status: Status = "running"
+    outcome: Mapping[str, Json] | None = None
+
+
+class RunExists(Exception):
+    """A run with this id, or with this key in this account, is in the store already. run: its id."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"the store already has run {run}")
+        self.run = run
+
+
+def run_id(now: float, chance: random.Random) -> str:
+    """A new run's name, such as 2026-11-30-0c1b7a1b3: the UTC day, the second of it, and chance.
+
+    Later runs sort behind earlier ones, to the second.
+    """
+    at = datetime.fromtimestamp(now, UTC)
+    second = at.hour * 3600 + at.minute * 60 + at.second
+    return f"{at:%Y-%m-%d}-{second:05x}{chance.getrandbits(16):04x}"
+
+
+class Store:
+    """Use one per process and file, from one thread. Every method may raise StoreError."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        path: Path | None,
+        *,
+        inline: bool,
+        clock: Callable[[], float],
+    ) -> None:
+        self._db = db
+        self._path = path
+        self._clock = clock
+        self._writer = Writer(db, path, inline=inline)
+
+    @classmethod
+    def open(
+        cls, path: Path, *, inline: bool = False, clock: Callable[[], float] = time.time
+    ) -> "Store":
+        """The store at path, made with its folder if there is none.
+
+        inline: no thread, commits are made in the calling task (needed under a clock that jumps).
+        clock: seconds since the epoch, for the events' times.
+        Raises StoreError: a network file system, no permission, no store of ours, a newer schema.
+        """
+        return cls(connect(path), path, inline=inline, clock=clock)
+
+    @classmethod
+    def memory(cls, clock: Callable[[], float] = time.time) -> "Store":
+        """A store of this process alone, gone when it is closed; inline."""
+        return cls(connect_memory(), None, inline=True, clock=clock)
+
+    def writing(self) -> AbstractAsyncContextManager[None]:
+        """Inside, commits of all runs share one writer thread; outside they are made one by one."""
+        return self._writer.running()
+
+    def close(self) -> None:
+        self._writer.flush()
+        self._db.close()
+
+    # --- runs ---
+
+    def create(self, run: RunRecord) -> Journal:
+        """Write run down as running and own it. Raises RunExists."""
+        held = self._lock(run.id)
+        try:
+            self._insert(run)
+        except BaseException:
+            _release(held)
+            raise
+        return self._journal(run.id, held)
+
+    def take(self, run: str) -> Journal:
+        """Own a run that is in the store, to resume it: tries that were in flight are ended as lost.
+
+        Raises RunOwned where a process, this one too, has it already; KeyError on an unknown run.
+        """
+        self.run(run)
+        held = self._lock(run)
+        try:
+            journal = self._journal(run, held)
+            journal.take_up()
+            self._write("update runs set status = 'running' where id = ?", (run,))
+        except BaseException:
+            _release(held)
+            raise
+        return journal
+
+    def owner(self, run: str) -> Owner | None:
+        """The process that runs it now; None where nobody does."""
+        return None if self._path is None else lock.owner(locks(self._path), run)
+
+    def run(self, run: str) -> RunRecord:
+        """Raises KeyError where there is none of that id."""
+        for record in self._select("where id = ?", run):
+            return record
+        raise KeyError(run)
+
+    def runs(self) -> list[RunRecord]:
+        """All runs, the newest first."""
+        return self._select("order by created desc, id desc")
+
+    def find(self, key: str, account: str) -> RunRecord | None:
+        """The run that was started with this key by this account."""
+        found = self._select("where key = ? and account = ?", key, account)
+        return found[0] if found else None
+
+    def latest_unfinished(self) -> RunRecord | None:
+        """The newest run that has not ended and that nobody runs."""
+        unfinished = self._select("where status != 'ended' order by created desc, id desc")
+        return next((run for run in unfinished if self.owner(run.id) is None), None)
+
+    # --- reading ---
+
+    def events(self, run: str, after: int = -1) -> Iterator[Stamped]:
+        """The events of run on disk with numbers above after, in order."""
+        while page := read_events(self._db, run, after, PAGE):
+            yield from page
+            after = page[-1].number
+
+    def blob(self, digest: str) -> str:
+        """The text kept under digest. Raises KeyError where there is none."""
+        text = read_blob(self._db, digest)
+        if text is None:
+            raise KeyError(digest)
+        return text
+
+    def _select(self, condition: str, *values: str) -> list[RunRecord]:
+        columns = "id, name, created, key, account, request, status, outcome"
+        try:
+            rows = self._db.execute(f"select {columns} from runs {condition}", values)
+            return [_record(*row) for row in rows]
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot read the store {self._path}: {error}") from error
+
+    def _insert(self, run: RunRecord) -> None:
+        values = (run.id, run.name, run.created, run.key, run.account, orjson.dumps(run.request))
+        try:
+            self._db.execute("insert into runs values (?, ?, ?, ?, ?, ?, 'running', null)", values)
+        except sqlite3.IntegrityError as error:
+            has_key = self.find(run.key, run.account) if run.key is not None else None
+            raise RunExists(has_key.id if has_key else run.id) from error
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot write the store {self._path}: {error}") from error
+
+    def _write(self, statement: str, values: tuple[str, ...]) -> None:
+        try:
+            self._db.execute(statement, values)
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot write the store {self._path}: {error}") from error
+
+    def _lock(self, run: str) -> RunLock | None:
+        return None if self._path is None else lock.take(locks(self._path), run)
+
+    def _journal(self, run: str, held: RunLock | None) -> Journal:
+        return Journal(run, db=self._db, writer=self._writer, lock=held, clock=self._clock)
+
+
+def _release(held: RunLock | None) -> None:
+    if held is not None:
+        held.release()
+
+
+def _record(
+    id_: str,
+    name: str,
+    created: float,
+    key: str | None,
+    account: str,
+    request: bytes,
+    status: Status,
+    outcome: bytes | None,
+) -> RunRecord:
+    ended = None if outcome is None else orjson.loads(outcome)
+    return RunRecord(id_, name, created, account, orjson.loads(request), key, status, ended)

@@ -1,0 +1,83 @@
+"""Tokens and money of one call: what it may cost at most, and what it did cost. Pure, in integers.
+
+A byte is at least a token's worth: byte-level tokenizers gave at most 1.000 tokens per byte of the
+normalised text over 3,000 random Unicode strings, and normalising first can make a text longer, so
+the bound takes the longest of the raw, NFC and NFKC forms.
+"""
+
+from collections.abc import Mapping, Sequence
+from unicodedata import normalize
+
+import orjson
+
+from podium.dsl.program import Price
+
+from .call import Message, ModelCall, Usage
+from .ledger import Amount
+from .value import Json
+
+# Role markers cost 3 to 8 tokens, the start and the generation prompt 20, hidden system texts of
+# some templates about 100.
+PER_MESSAGE = 16
+PER_CALL = 256
+# Templates write a schema out again with indentation.
+SCHEMA_FACTOR = 2
+_MILLION = 1_000_000
+
+
+def text_bound(text: str) -> int:
+    """At most so many tokens, whatever the model's tokenizer."""
+    if text.isascii():
+        return len(text)
+    # A lone surrogate has no UTF-8 form; it counts as the three bytes it would be.
+    forms = (text, normalize("NFC", text), normalize("NFKC", text))
+    return max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
+
+
+def bound(messages: Sequence[Message], schema: Mapping[str, Json] | None) -> int:
+    """At most so many input tokens: texts, template and schema."""
+    texts = sum(text_bound(message.content) + PER_MESSAGE for message in messages)
+    extra = 0 if schema is None else SCHEMA_FACTOR * len(orjson.dumps(schema))
+    return texts + extra + PER_CALL
+
+
+def worst(call: ModelCall, price: Price | None) -> Amount:
+    """The most one try of call can cost; 0 dollars where the price is unknown or the model free."""
+    into = bound(call.messages, call.schema)
+    usd = 0
+    if price is not None:
+        dearest = max(price.input, price.cached, price.cache_write)
+        usd = _up(into * dearest + call.max_output * price.output)
+    return Amount(usd=usd, tokens=into + call.max_output, calls=1)
+
+
+def cost(usage: Usage, price: Price | None) -> int:
+    """Micro-dollars for usage, rounded up. What is cached or written beyond the input is not believed."""
+    if price is None:
+        return 0
+    total = max(0, usage.input)
+    cached = min(max(0, usage.cached), total)
+    written = min(max(0, usage.cache_write), total - cached)
+    fresh = total - cached - written
+    return _up(
+        fresh * price.input
+        + cached * price.cached
+        + written * price.cache_write
+        + max(0, usage.output) * price.output
+    )
+
+
+def spent(usage: Usage, price: Price | None) -> Amount:
+    """What one answered try cost: dollars, tokens in and out, one call."""
+    tokens = max(0, usage.input) + max(0, usage.output)
+    return Amount(usd=cost(usage, price), tokens=tokens, calls=1)
+
+
+def estimate(call: ModelCall, text: str, reasoning: str = "") -> Usage:
+    """The usage of a reply whose server did not tell, rounded up; never above the call's worst case."""
+    output = min(call.max_output, text_bound(text) + text_bound(reasoning))
+    return Usage(input=bound(call.messages, call.schema), output=output, estimated=True)
+
+
+def _up(micro_per_million: int) -> int:
+    return -(-micro_per_million // _MILLION)
