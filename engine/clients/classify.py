@@ -1,0 +1,376 @@
+"""What a refusal means: one table from status, code and wording to the kind of CallError.
+
+A code the server chose comes before its status, since one status is many things: 429 is pace, overload
+or an empty account; 400 is a wrong field or a prompt too long. Words of a message decide only where
+there is no code. Whatever came from the server is cleaned, cut and freed of keys before it is shown.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import orjson
+
+from ..call import CallError, FailureKind
+from .loose import mapping, parsed, string
+from .sse import excerpt
+
+LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What the server said, whatever its shape. codes: its code and type, in lower case."""
+
+    status: int
+    message: str
+    codes: tuple[str, ...] = ()
+    param: str = ""
+
+
+# Codes and types, from the most to the least telling. The first row that holds one of a complaint's
+# codes decides.
+_CODES: tuple[tuple[FailureKind, frozenset[str]], ...] = (
+    (
+        "quota",
+        frozenset(
+            (
+                "insufficient_quota",
+                "credit_balance_exhausted",
+                "organization_spend_limit_exceeded",
+                "project_spend_limit_exceeded",
+                "organization_usage_limit_exceeded",
+                "billing_not_active",
+                "billing_hard_limit_reached",
+                "insufficient_balance",
+                "account_suspended",
+            )
+        ),
+    ),
+    (
+        "overflow",
+        frozenset(
+            (
+                "context_length_exceeded",
+                "exceed_context_size_error",
+                "token_limit_exceeded",
+                "max_tokens_exceeded",
+                "model_context_window_exceeded",
+            )
+        ),
+    ),
+    (
+        "busy",
+        frozenset(
+            (
+                "rate_limit_exceeded",
+                "rate_limit_error",
+                "slow_down",
+                "server_is_overloaded",
+                "overloaded_error",
+                "engine_overloaded",
+                "too_many_requests",
+                "unavailable_error",
+                "openrouter_in_flight_budget",
+            )
+        ),
+    ),
+    (
+        "credentials",
+        frozenset(
+            (
+                "invalid_api_key",
+                "authentication_error",
+                "permission_error",
+                "permission_denied",
+                "account_deactivated",
+            )
+        ),
+    ),
+    ("model", frozenset(("model_not_found", "model_not_available", "deploymentnotfound"))),
+)
+
+# Wordings of servers that give no code. The context ones were read in the servers' sources.
+_REFUSALS = frozenset((400, 403, 404, 413, 422, 500))
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_WORDS: tuple[tuple[FailureKind, frozenset[int], re.Pattern[str]], ...] = (
+    (
+        "overflow",
+        _REFUSALS,
+        _words(
+            r"maximum context length|(than|exceeds?) the (model's|available) (maximum )?context"
+            r"|longer than the maximum model length|greater than max_model_len"
+            r"|exceeds the maximum (allowed )?length|less than the context length"
+            r"|inputs` tokens \+ `max_new_tokens`|context (length|window|size) .{0,40}exceeded"
+            r"|max_(completion_)?tokens is too large|prompt is too long"
+        ),
+    ),
+    (
+        "model",
+        frozenset((400, 404)),
+        _words(
+            r"model .{0,120}(does not exist|not found|is not available|not supported)"
+            r"|no such model|unknown model|invalid model|not a valid model|try pulling it"
+            r"|server is pinned to"
+        ),
+    ),
+    (
+        "quota",
+        frozenset((402, 403, 412, 429)),
+        _words(r"\bquota\b.{0,80}billing|insufficient (balance|credits|funds)"),
+    ),
+    (
+        "credentials",
+        frozenset((400, 403)),
+        _words(r"api[ _-]?key|unauthori[sz]ed|authentication"),
+    ),
+)
+
+# (kind, maybe_paid) by status; 4xx and 5xx not named here fall to the ends of the table.
+_STATUS: dict[int, tuple[FailureKind, bool]] = {
+    401: ("credentials", False),
+    402: ("quota", False),
+    403: ("credentials", False),
+    408: ("server", True),
+    409: ("busy", False),
+    412: ("quota", False),
+    413: ("overflow", False),
+    424: ("server", True),
+    425: ("busy", False),
+    429: ("busy", False),
+    499: ("server", True),
+    501: ("request", False),
+    503: ("busy", False),
+    529: ("busy", False),
+}
+
+# 404 and 405 without a word of the protocol are a wrong address more often than a wrong request.
+_ADVICE: Mapping[FailureKind, str] = {
+    "credentials": "the key is missing or not accepted",
+    "quota": "the account has no money or quota left",
+    "overflow": "the prompt does not fit the model's window",
+    "model": "the server does not serve this model",
+}
+
+
+def refusal(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    where: str,
+    now: float = 0.0,
+    secrets: Iterable[str] = (),
+) -> CallError:
+    """The CallError for an HTTP answer that is no success.
+
+    where: the endpoint, as people are to read it. now: seconds since the epoch, for dates in
+    Retry-After. secrets: values that must not be shown whatever the server echoes.
+    """
+    headers = {name.lower(): value for name, value in headers.items()}
+    complaint = _complaint(status, body)
+    wait = retry_after(headers, now)
+    if complaint is None:
+        kind, paid = _unspoken(status)
+        said = _quoted(body, secrets)
+    else:
+        kind, paid = _judged(complaint, wait)
+        said = scrubbed(complaint.message, secrets)
+    message = f"{where} answered {status}" + (f": {said}" if said else "")
+    if advice := _ADVICE.get(kind):
+        message = f"{where}: {advice} ({status}" + (f": {said})" if said else ")")
+    return CallError(
+        kind, message, maybe_paid=paid, retry_after_s=wait if kind in ("busy", "server") else None
+    )
+
+
+def refusal_inside(
+    error: Any, *, where: str, begun: bool, secrets: Iterable[str] = ()
+) -> CallError:
+    """The CallError for an `error` object in the middle of a 200. begun: some text had come before.
+
+    A full queue that is told this way, before any text, cost nothing; all else may have been paid.
+    """
+    complaint = _from_error(0, error)
+    status = complaint.status if 400 <= complaint.status < 600 else 500
+    kind, _ = _judged(replace(complaint, status=status), None)
+    said = scrubbed(complaint.message, secrets) or "no message"
+    paid = begun or kind not in ("busy", "overflow", "model", "credentials", "quota", "request")
+    return CallError(kind, f"{where} broke off with an error: {said}", maybe_paid=paid)
+
+
+def refused_field(status: int, body: bytes, optional: Iterable[str]) -> str | None:
+    """Which of the optional fields of our request the server will not have, if that is its complaint."""
+    if status not in (400, 422):
+        return None
+    complaint = _complaint(status, body)
+    if complaint is None:
+        return None
+    named = complaint.param.split(".")[0].split("[")[0]
+    words = set(re.findall(r"[a-z_]+", complaint.message.lower()))
+    refuses = re.search(
+        r"unsupported|not supported|unknown|unexpected|unrecogni[sz]ed|not permitted|extra",
+        complaint.message,
+        re.I,
+    )
+    for name in optional:
+        if name == named or (refuses and name in words):
+            return name
+    return None
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds to wait by the server's wish, never negative; None where it has none we can read.
+
+    headers: names in lower case. Order: retry-after-ms, retry-after (seconds or a date), then the
+    reset times of the limits that are used up.
+    """
+    if (value := _number(headers.get("retry-after-ms", ""))) is not None:
+        return max(0.0, value / 1000)
+    if after := headers.get("retry-after"):
+        if (value := _number(after)) is not None:
+            return max(0.0, value)
+        return _until(after, headers.get("date", ""), now)
+    resets = [
+        seconds
+        for name in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{name}") == "0"
+        and (seconds := _duration(headers.get(f"x-ratelimit-reset-{name}", ""))) is not None
+    ]
+    return max(resets, default=None)
+
+
+def scrubbed(text: str, secrets: Iterable[str] = ()) -> str:
+    """text fit for a message: one line, cleaned, cut, without keys and without the server's own paths."""
+    for secret in secrets:
+        if len(secret) >= 4:
+            text = text.replace(secret, "[key]")
+    text = re.sub(r"\b(sk|hf|gsk|xai)[-_][\w*.-]{6,}", "[key]", text)
+    return excerpt(text.split('\n\n  File "')[0], LONGEST_MESSAGE)
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def _complaint(status: int, body: bytes) -> Complaint | None:
+    """What an error body says, in any of the shapes in use; None where it is no such body."""
+    value = parsed(body)
+    outer = mapping(value[0] if isinstance(value, list) and value else value)
+    if error := outer.get("error"):
+        found = _from_error(status, error)
+        return replace(
+            found, status=status, codes=(*found.codes, string(outer, "error_type").lower())
+        )
+    if "detail" in outer:
+        return Complaint(status, _text(outer["detail"]))
+    if "message" in outer:
+        return replace(_from_error(status, outer), status=status)
+    return None
+
+
+def _from_error(status: int, error: Any) -> Complaint:
+    fields = mapping(error)
+    if not fields:
+        return Complaint(status, _text(error))
+    limit = string(mapping(fields.get("metadata")), "limit_source")
+    codes = (string(fields, "code"), string(fields, "type"), limit)
+    return Complaint(
+        status=_status(fields) or status,
+        message=_text(fields.get("message") or ""),
+        codes=tuple(code.lower() for code in codes if code),
+        param=string(fields, "param"),
+    )
+
+
+def _status(fields: dict[str, Any]) -> int:
+    """An HTTP status among the fields of an error: a number or digits under one of three names."""
+    for name in ("code", "status", "http_status_code"):
+        value = fields.get(name)
+        if isinstance(value, str) and value.isdecimal():
+            value = int(value)
+        if type(value) is int and 400 <= value < 600:
+            return value
+    return 0
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+
+
+def _quoted(body: bytes, secrets: Iterable[str]) -> str:
+    text = excerpt(scrubbed(body[:2000].decode(errors="replace"), secrets), 120)
+    if not text:
+        return "nothing"
+    hint = "a web page, " if text.lower().startswith(("<!doctype", "<html", "<head")) else ""
+    return f"{hint}{text!r}"
+
+
+# --- judging ------------------------------------------------------------------------------------
+
+
+def _judged(complaint: Complaint, wait: float | None) -> tuple[FailureKind, bool]:
+    for kind, codes in _CODES:
+        if codes.intersection(complaint.codes):
+            return kind, False
+    if complaint.param == "model" and complaint.status in (400, 404):
+        return "model", False
+    for kind, statuses, words in _WORDS:
+        if complaint.status in statuses and words.search(complaint.message):
+            return kind, False
+    if complaint.status == 402 and wait is not None:
+        return "busy", False  # a budget for what is in flight, not an empty account
+    return _by_status(complaint.status)
+
+
+def _by_status(status: int) -> tuple[FailureKind, bool]:
+    if status in _STATUS:
+        return _STATUS[status]
+    if status >= 500:
+        return "server", True
+    return ("request", False) if status >= 400 else ("protocol", False)
+
+
+def _unspoken(status: int) -> tuple[FailureKind, bool]:
+    """A body that is not of the protocol: a proxy's page, or nothing. Some statuses speak for themselves."""
+    if status in (401, 402, 408, 413, 425, 429, 499) or status >= 500:
+        return _by_status(status)
+    return "protocol", False
+
+
+# --- numbers in headers --------------------------------------------------------------------------
+
+
+def _number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\s*-?\d{1,12}(\.\d{0,9})?\s*", text) else None
+
+
+def _until(date: str, server_date: str, now: float) -> float | None:
+    """Seconds from the server's own clock, where it tells it, to date."""
+    try:
+        then = parsedate_to_datetime(date).timestamp()
+    except ValueError:
+        return None
+    with suppress(ValueError):
+        now = parsedate_to_datetime(server_date).timestamp()
+    return max(0.0, then - now)
+
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def _duration(text: str) -> float | None:
+    """`6m0s`, `120ms`, `1.5s` or bare seconds."""
+    if (seconds := _number(text)) is not None:
+        return max(0.0, seconds)
+    parts = re.findall(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|d)", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)

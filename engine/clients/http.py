@@ -1,0 +1,310 @@
+"""The way to real servers: what they serve, and one try of a call. See `Client` in `..call`.
+
+Everything that decides is elsewhere and pure (address, profile, chat, classify); here it is put in order.
+"""
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
+
+import anyio
+import orjson
+
+from podium.dsl.program import Endpoint, Model
+
+from ..call import CallError, ModelCall, ModelReply, Replica
+from ..value import Json
+from .address import Address, address
+from .chat import Collector, droppable, request, without
+from .classify import refusal, refused_field
+from .discover import choose, context_of, listed, slots_of
+from .local import LocalServer, local_server
+from .loose import mapping, parsed
+from .profile import PROFILES, Profile, adjusted, recognise
+from .sse import Decoder, TooLong, excerpt
+from .wire import Answer, Stream, Wire
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+# After the terminator the end of the body comes at once, or the connection is not worth keeping.
+DRAIN_S = 0.05
+
+
+def _quiet(_: str) -> None:
+    pass
+
+
+class HttpClient:
+    """An async context manager: it owns the connections and the embedded servers it started.
+
+    environ and secrets (which come first) are where keys and addresses are looked up by name; values
+    of neither are kept elsewhere or shown. tell: told, in a sentence, of what takes long. wire: other
+    time-outs than the usual.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        secrets: Mapping[str, str] = NOTHING,
+        *,
+        tell: Callable[[str], None] = _quiet,
+        wire: Wire | None = None,
+    ) -> None:
+        self._environ = environ
+        self._secrets = secrets
+        self._tell = tell
+        self._wire = wire or Wire()
+        self._stack = AsyncExitStack()
+        self._local: dict[str, LocalServer] = {}
+        self._local_lock = anyio.Lock()  # two models on one file must not start it twice
+        self._profiles: dict[str, Profile] = {}
+        self._refused: dict[str, tuple[str, ...]] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(self._wire)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    # --- what is served --------------------------------------------------------------------------
+
+    async def probe(self, model: Model) -> tuple[Replica, ...]:
+        """The replicas of model's endpoints, in their order. Raises CallError: the first endpoint's that fails."""
+        found: list[tuple[Replica, ...] | CallError] = [()] * len(model.endpoints)
+
+        async def one(i: int, endpoint: Endpoint) -> None:
+            try:
+                found[i] = await self._probe(model, endpoint)
+            except CallError as problem:
+                found[i] = problem
+
+        async with anyio.create_task_group() as tasks:
+            for i, endpoint in enumerate(model.endpoints):
+                tasks.start_soon(one, i, endpoint)
+        replicas: list[Replica] = []
+        for result in found:
+            if isinstance(result, CallError):
+                raise result
+            replicas += result
+        return _uniquely_named(replicas)
+
+    async def _probe(self, model: Model, endpoint: Endpoint) -> tuple[Replica, ...]:
+        place = await self._address(endpoint)
+        where = _where(endpoint, place)
+        base, answer = await self._models(place, endpoint.name, where)
+        wanted = "" if endpoint.kind == "local" else endpoint.name
+        served = choose(listed(answer.body), wanted, where)
+        name = recognise(place.host, served.owned_by, answer.headers.get("server", ""))
+        try:
+            profile = adjusted(PROFILES[name], model.profile)
+        except ValueError as problem:
+            raise CallError("request", f"model {model.name}: {problem}") from None
+        props = await self._props(place, profile, where)
+        slots = slots_of(props) if profile.slots else None
+        replicas = _replicas(
+            Replica(
+                name=f"{model.name}@{where}",
+                model=model.name,
+                endpoint=endpoint,
+                url=base,
+                served=served.id,
+                inflight=model.limits.inflight or profile.inflight,
+                context=context_of(served, props),
+                profile=profile.name,
+            ),
+            slots,
+            model.limits.inflight,
+        )
+        self._profiles[_profile_key(replicas[0])] = profile
+        return replicas
+
+    async def _address(self, endpoint: Endpoint) -> Address:
+        if endpoint.kind == "openai":
+            return address(endpoint, self._environ, self._secrets)
+        async with self._local_lock:
+            server = self._local.get(endpoint.name)
+            if server is None:
+                server = await self._stack.enter_async_context(
+                    local_server(endpoint.name, self._environ, self._tell)
+                )
+                self._local[endpoint.name] = server
+        return server.address
+
+    async def _models(self, place: Address, wanted: str, where: str) -> tuple[str, Answer]:
+        """The base under which routes lie, and its list of models: with /v1 added, or as it was written."""
+        bases = (place.base,) if place.versioned else (f"{place.base}/v1", place.base)
+        failures: list[CallError] = []
+        for base in bases:
+            answer = await self._wire.fetch(f"{base}/models", place.headers, where=where)
+            if answer.status == 200 and listed(answer.body) is not None:
+                return base, answer
+            failures.append(self._no_list(answer, where))
+            absent = answer.status in (404, 405)
+            if absent and place.versioned and wanted and failures[0].kind != "protocol":
+                # A server without this route: the name is taken on trust.
+                return base, replace(answer, body=orjson.dumps({"data": [{"id": wanted}]}))
+            if not absent and answer.status != 200:
+                break
+        raise failures[0]
+
+    def _no_list(self, answer: Answer, where: str) -> CallError:
+        if 300 <= answer.status < 400:
+            to = excerpt(answer.headers.get("location", "nowhere"), 120)
+            return CallError("protocol", f"{where} redirects to {to}; redirects are not followed")
+        if answer.status == 200:
+            start = excerpt(answer.body[:500].decode(errors="replace"), 80)
+            said = f"{start!r}" if start else "nothing"
+            return CallError(
+                "protocol", f"{where} is no server of the OpenAI protocol: /models gave {said}"
+            )
+        return self._refusal(answer.status, answer.headers, answer.body, f"{where}/models")
+
+    async def _props(self, place: Address, profile: Profile, where: str) -> dict[str, Any]:
+        """What the server says of itself outside the protocol; nothing where it does not."""
+        route = {"llama.cpp": "/props", "ollama": "/api/ps"}.get(profile.name)
+        if route is None:
+            return {}
+        try:
+            answer = await self._wire.fetch(place.root + route, place.headers, where=where)
+        except CallError:
+            return {}
+        return mapping(parsed(answer.body)) if answer.status == 200 else {}
+
+    # --- one try ---------------------------------------------------------------------------------
+
+    async def send(self, call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
+        """One try. A field that this server refuses, and that the program did not ask for, is left out
+        or renamed at once: such a refusal cost nothing, and is remembered for the replica."""
+        place = await self._address(replica.endpoint)
+        profile = self._profiles.get(_profile_key(replica), PROFILES[replica.profile])
+        body = request(call, replica, profile)
+        for name in self._refused.get(_profile_key(replica), ()):
+            body = without(body, name) or body
+        while True:
+            outcome = await self._post(call, replica, profile, place, body, request_id)
+            if isinstance(outcome, ModelReply):
+                return outcome
+            failure, field = outcome
+            changed = None if field is None else without(body, field)
+            known = self._refused.get(_profile_key(replica), ())
+            if field is None or changed is None or field in known:
+                raise failure
+            self._refused[_profile_key(replica)] = (*known, field)
+            body = changed
+
+    async def _post(
+        self,
+        call: ModelCall,
+        replica: Replica,
+        profile: Profile,
+        place: Address,
+        body: Mapping[str, Json],
+        request_id: str,
+    ) -> ModelReply | tuple[CallError, str | None]:
+        headers = {
+            **place.headers,
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream",
+            "X-Request-Id": as_uuid(request_id),
+        }
+        async with self._wire.post(
+            f"{replica.url}/chat/completions",
+            headers,
+            orjson.dumps(body),
+            where=replica.name,
+            reuse=profile.reuses_connections,
+            idle_s=profile.idle_s,
+        ) as stream:
+            if stream.status != 200:
+                said = await stream.body()
+                failure = self._refusal(stream.status, stream.headers, said, replica.name)
+                return failure, refused_field(stream.status, said, droppable(call, body))
+            collector = Collector(call, profile, replica.name, self._hidden(place))
+            await _collect(stream, collector, drain=profile.reuses_connections)
+            return collector.reply(replica)
+
+    def _refusal(
+        self, status: int, headers: Mapping[str, str], body: bytes, where: str
+    ) -> CallError:
+        if 300 <= status < 400:
+            to = excerpt(headers.get("location", "nowhere"), 120)
+            return CallError("protocol", f"{where} redirects to {to}; redirects are not followed")
+        secrets = tuple(self._secrets.values())
+        return refusal(status, headers, body, where=where, now=time.time(), secrets=secrets)
+
+    def _hidden(self, place: Address) -> tuple[str, ...]:
+        keys = (value.removeprefix("Bearer ") for value in place.headers.values())
+        return (*keys, *self._secrets.values())
+
+
+async def _collect(stream: Stream, collector: Collector, *, drain: bool) -> None:
+    if "json" in stream.headers.get("content-type", ""):
+        return collector.whole(await stream.body())
+    decoder = Decoder()
+    try:
+        while not collector.done and (chunk := await stream.read()):
+            for event in decoder.feed(chunk):
+                collector.add(event)
+    except TooLong as problem:
+        raise CallError("protocol", f"{collector.where} sent {problem}", maybe_paid=True) from None
+    except CallError as problem:
+        problem.usage = problem.usage or collector.counted()
+        if problem.kind not in ("cut", "silent") or collector.finish is None:
+            raise
+        return None  # the reply was complete; only its usage or its terminator is missing
+    for event in decoder.end():
+        collector.add(event)
+    if drain and collector.done:
+        with anyio.move_on_after(DRAIN_S):
+            while await stream.read():
+                pass
+    return None
+
+
+def as_uuid(request_id: str) -> str:
+    """request_id in the form of a UUID, the only one that every server takes (one answers others with 400)."""
+    try:
+        return str(uuid.UUID(request_id))
+    except ValueError:
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, request_id))
+
+
+def _where(endpoint: Endpoint, place: Address) -> str:
+    """`127.0.0.1:8000`, or `local:8123` for an embedded server: how people know it."""
+    netloc = place.root.partition("://")[2]
+    return f"local:{netloc.rpartition(':')[2]}" if endpoint.kind == "local" else netloc
+
+
+def _profile_key(replica: Replica) -> str:
+    return f"{replica.model} {replica.url} {replica.served}"
+
+
+def _replicas(whole: Replica, slots: int | None, most: int | None) -> tuple[Replica, ...]:
+    """One replica for each slot, which has a cache of its own; as many as may be in flight."""
+    if slots is None:
+        return (whole,)
+    return tuple(
+        replace(whole, name=f"{whole.name}/{slot}", slot=slot, inflight=1)
+        for slot in range(min(slots, most or slots))
+    )
+
+
+def _uniquely_named(replicas: list[Replica]) -> tuple[Replica, ...]:
+    """The same address written twice is two replicas, and their names say so."""
+    seen = Counter[str]()
+    named: list[Replica] = []
+    for replica in replicas:
+        seen[replica.name] += 1
+        count = seen[replica.name]
+        named.append(replica if count == 1 else replace(replica, name=f"{replica.name}#{count}"))
+    return tuple(named)

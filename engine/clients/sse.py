@@ -1,0 +1,99 @@
+"""Server-sent events: bytes to events, and text from outside made safe to keep and to show.
+
+Any cut of the same bytes gives the same events. Comments are dropped: that bytes came at all is the
+wire's concern. Source: HTML standard, section 9.2.6, which every server seen here keeps to.
+"""
+
+import re
+
+MAX_EVENT_BYTES = 16 << 20  # far above any honest event; below what would exhaust memory
+
+# Everything a terminal may act on: C0 but tab and newline, DEL, C1; and halves of surrogate pairs.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+class TooLong(Exception):
+    """A line or an event above MAX_EVENT_BYTES."""
+
+
+class Decoder:
+    """Feed it bytes as they come; each call returns the data of the events that ended in them.
+
+    Names, ids and retry fields are dropped: no chat protocol needs them.
+    """
+
+    def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        self._max = max_event_bytes
+        self._pieces: list[bytes] = []  # of a line that has not ended
+        self._size = 0
+        self._data: list[bytes] = []  # of an event that has not ended
+        self._after_cr = False
+        self._first = True
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """The data of each event completed by chunk. Raises TooLong."""
+        if self._after_cr and chunk:
+            chunk = chunk.removeprefix(b"\n")
+            self._after_cr = False
+        if not chunk:
+            return []
+        self._size += len(chunk)
+        if b"\n" not in chunk and b"\r" not in chunk:
+            self._pieces.append(chunk)
+            return self._checked([])
+        self._after_cr = chunk.endswith(b"\r")
+        lines = b"".join((*self._pieces, chunk)).splitlines(keepends=True)
+        rest = b"" if lines[-1].endswith((b"\n", b"\r")) else lines.pop()
+        self._pieces = [rest]
+        events = [event for line in lines if (event := self._line(line)) is not None]
+        self._size = len(rest) + sum(map(len, self._data))
+        return self._checked(events)
+
+    def end(self) -> list[str]:
+        """The last event, where the stream ended without the blank line that should close it."""
+        rest, self._pieces = b"".join(self._pieces), []
+        events = [event for line in (rest, b"") if (event := self._line(line)) is not None]
+        self._size = 0
+        return events
+
+    def _checked(self, events: list[str]) -> list[str]:
+        if self._size > self._max:
+            raise TooLong(f"an event of more than {self._max} bytes")
+        return events
+
+    def _line(self, line: bytes) -> str | None:
+        line = line.rstrip(b"\r\n")
+        if self._first:
+            self._first = False
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line:
+            return self._event()
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" "))
+        return None
+
+    def _event(self) -> str | None:
+        if not self._data:
+            return None
+        whole, self._data = b"\n".join(self._data), []
+        return whole.decode(errors="replace")
+
+
+def clean(text: str) -> str:
+    """text without control characters but tab and newline; CR and CRLF become newlines.
+
+    Halves of a surrogate pair are joined, lone ones become U+FFFD, so that the result has a UTF-8 form.
+    """
+    if _CONTROL.search(text) is None:
+        return text
+    if _SURROGATE.search(text) is not None:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def excerpt(text: str, length: int = 200) -> str:
+    """text on one line, cleaned, spaces run together, cut to length: fit to stand in a message."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= length else line[: length - 1] + "…"

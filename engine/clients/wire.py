@@ -1,0 +1,222 @@
+"""Bytes over HTTP: the only module that knows aiohttp and asyncio.
+
+Exceptions of the library are turned into CallError here, and nowhere else, without a chain: theirs
+carry the request's headers, the key among them. Redirects are not followed, proxies, cookies and
+netrc of the environment are not used: a key goes to the address it was meant for or nowhere.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace, TracebackType
+from typing import Self
+
+import aiohttp
+
+from ..call import CallError
+from .sse import excerpt
+
+CONNECT_S = 10.0
+PROBE_S = 5.0
+# uvicorn, under vLLM and SGLang, closes idle connections after 5 s; a pool must give up earlier.
+KEEP_S = 3.0
+LARGEST_ANSWER = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """headers: names in lower case. body: at most LARGEST_ANSWER bytes."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Stream:
+    """The answer to one request, its body still to come."""
+
+    def __init__(self, response: aiohttp.ClientResponse, where: str) -> None:
+        self.status = response.status
+        self.headers = _headers(response)
+        self._response = response
+        self._where = where
+
+    async def read(self) -> bytes:
+        """What has arrived of the body, waiting for some; b"" at its end. Raises CallError: silent, or cut."""
+        with _translated(self._where, sent=True):
+            return await self._response.content.readany()
+
+    async def body(self) -> bytes:
+        """The rest of the body. Raises CallError, also on one above LARGEST_ANSWER."""
+        pieces: list[bytes] = []
+        size = 0
+        while chunk := await self.read():
+            pieces.append(chunk)
+            size += len(chunk)
+            if size > LARGEST_ANSWER:
+                raise CallError(
+                    "protocol",
+                    f"{self._where} answered with more than {LARGEST_ANSWER} bytes",
+                    maybe_paid=True,
+                )
+        return b"".join(pieces)
+
+
+class Wire:
+    """An async context manager; leaving it closes all connections. Works under asyncio only."""
+
+    def __init__(self, *, connect_s: float = CONNECT_S, probe_s: float = PROBE_S) -> None:
+        self._connect_s = connect_s
+        self._probe_s = probe_s
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+
+    async def __aenter__(self) -> Self:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError(
+                "real servers are reached under asyncio only, not under trio"
+            ) from None
+        self._sessions = {reuse: _session(reuse) for reuse in (True, False)}
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for session in self._sessions.values():
+            await session.close()
+
+    async def fetch(self, url: str, headers: Mapping[str, str], *, where: str) -> Answer:
+        """GET url, all of it within the probe's time-out. Raises CallError."""
+        timeout = aiohttp.ClientTimeout(total=self._probe_s)
+        with _translated(where, sent=False):
+            async with self._sessions[False].get(
+                url, headers=headers, timeout=timeout, allow_redirects=False
+            ) as response:
+                stream = Stream(response, where)
+                return Answer(stream.status, stream.headers, await stream.body())
+
+    @asynccontextmanager
+    async def post(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        where: str,
+        reuse: bool,
+        idle_s: float,
+    ) -> AsyncGenerator[Stream]:
+        """POST body to url. No limit on the whole; idle_s without a byte is `silent`.
+
+        reuse: on a connection that served before; should the server have closed that one meanwhile,
+        the request is sent once more. Leaving the block, in whatever way, closes an unread answer.
+        """
+        limits = aiohttp.ClientTimeout(
+            total=None, connect=self._connect_s, sock_connect=self._connect_s, sock_read=idle_s
+        )
+        with _translated(where, sent=True):
+            response = await self._posted(url, headers, body, limits, reuse)
+        try:
+            yield Stream(response, where)
+        except BaseException:
+            response.close()
+            raise
+        response.release()  # back to the pool if it was read to its end, else closed
+
+    async def _posted(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        limits: aiohttp.ClientTimeout,
+        reuse: bool,
+    ) -> aiohttp.ClientResponse:
+        trace = SimpleNamespace(reused=False)
+        session = self._sessions[reuse]
+        for last in (False, True):
+            trace.reused = False
+            try:
+                return await session.post(
+                    url,
+                    headers=headers,
+                    data=body,
+                    timeout=limits,
+                    allow_redirects=False,
+                    trace_request_ctx=trace,
+                )
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                # The server closed an idle connection as we took it from the pool: it saw nothing.
+                if last or not trace.reused:
+                    raise
+                session = self._sessions[False]
+        raise AssertionError("the second try returns or raises")
+
+
+def _session(reuse: bool) -> aiohttp.ClientSession:
+    trace = aiohttp.TraceConfig()
+
+    async def reused(session: aiohttp.ClientSession, context: SimpleNamespace, _: object) -> None:
+        if context.trace_request_ctx is not None:
+            context.trace_request_ctx.reused = True
+
+    trace.on_connection_reuseconn.append(reused)
+    # limit 0: how many calls are in flight is decided at admission, and there alone.
+    connector = (
+        aiohttp.TCPConnector(limit=0, ttl_dns_cache=60, keepalive_timeout=KEEP_S)
+        if reuse
+        else aiohttp.TCPConnector(limit=0, ttl_dns_cache=60, force_close=True)
+    )
+    return aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trace_configs=[trace],
+        auto_decompress=True,
+    )
+
+
+def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
+
+
+@contextmanager
+def _translated(where: str, *, sent: bool) -> Generator[None]:
+    """sent: whether a failure after the connection stood may have been paid."""
+    try:
+        yield
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as problem:
+        failure = _failure(problem, where, sent)
+    else:
+        return
+    raise failure
+
+
+def _failure(problem: Exception, where: str, sent: bool) -> CallError:
+    match problem:
+        case aiohttp.ConnectionTimeoutError():
+            return CallError("unreachable", f"{where} did not accept a connection in time")
+        case aiohttp.ClientConnectorCertificateError() | ssl.SSLError():
+            return CallError("unreachable", f"{where}: its certificate is not trusted")
+        case aiohttp.ClientConnectorDNSError():
+            return CallError("unreachable", f"{where}: there is no host of this name")
+        case aiohttp.ClientConnectorError():
+            why = problem.os_error.strerror or "no connection"
+            return CallError("unreachable", f"{where} cannot be reached: {excerpt(why, 80)}")
+        case aiohttp.InvalidURL() | ValueError():
+            return CallError("unreachable", f"{where} is no address of a server")
+        case TimeoutError():
+            return CallError("silent", f"{where} fell silent", maybe_paid=sent)
+        case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError() | OSError():
+            return CallError(
+                "cut", f"{where} closed the connection before the end", maybe_paid=sent
+            )
+        case aiohttp.ClientResponseError(message=message):
+            said = excerpt(message, 80)
+            return CallError("protocol", f"{where} does not speak HTTP: {said}", maybe_paid=sent)
+        case _:
+            return CallError("cut", f"{where}: {type(problem).__name__}", maybe_paid=sent)
