@@ -1,33 +1,307 @@
-"""Mistakes that show in single tokens or in a declaration as a whole; `recover` explains where a parse stops."""
+"""Mistakes that show in a single token or in a declaration that parses. `recover` explains the others."""
 
+import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
 from lark import Token
+
+from . import syntax as s
+from .lex import KINDS, begin, end
+from .names import did_you_mean, either, near
 from .problem import Edit, Problem
+from .quantity import BAD_ESCAPE, LONGEST, exact, fits
 from .source import Place, Source, Span
-from .tree import Entries
-from .lex import begin, end
+from .tree import Entries, keywords
+
+_LATER = {"match", "each"}  # reserved for later editions
+_STARTERS = (*KINDS, "import", "from", "edition")
+_CLOSED_STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
+_AMOUNT = re.compile(r"(\$?[0-9][0-9_]*(?:\.[0-9]+)?)([A-Za-z_]*)")
+_UNITS = {
+    **dict.fromkeys(("sec", "secs", "second", "seconds", "S"), "s"),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "m"),
+    **dict.fromkeys(("hr", "hrs", "hour", "hours", "H"), "h"),
+    **dict.fromkeys(("day", "days", "D"), "d"),
+    **dict.fromkeys(("msec", "msecs", "millis"), "ms"),
+    **dict.fromkeys(("K", "thousand"), "k"),
+    **dict.fromkeys(("million", "mio", "mn"), "M"),
+    **dict.fromkeys(("G", "billion", "bn", "b"), "B"),
+    **dict.fromkeys(("t", "tok", "token", "tokens"), " tokens"),
+    **dict.fromkeys(("ktok", "ktokens", "Ktokens"), "k tokens"),
+    **dict.fromkeys(("Mtok", "Mtokens"), "M tokens"),
+    **dict.fromkeys(("call", "calls", "requests"), " calls"),
+}
+_SIGNS = {";": "", "!": "not ", "&": "and", "→": "->", "\ufeff": "", "\xa0": " "}
+_QUOTES = "“”„‟«»"
 
 
 class Finding(NamedTuple):
+    """A problem, and sets of edits that may mend it, the likeliest first. None of them was tried."""
+
     problem: Problem
     choices: tuple[tuple[Edit, ...], ...] = ()
 
 
-def unknown_kind(source: Source, tokens: list[Token]) -> Finding | None:
-    return None
+def place(source: Source, token: Token) -> Place:
+    return Place(source, Span(begin(token), end(token)))
+
+
+# --- whole declarations --------------------------------------------------------------------------
+
+
+def unknown_kind(source: Source, tokens: Sequence[Token]) -> Finding | None:
+    """T030: the word in column 1 is no kind of declaration."""
+    if not tokens or tokens[0].type != "KIND" or tokens[0] in KINDS:
+        return None
+    word = tokens[0]
+    if word in keywords():
+        problem = Problem(
+            "T030",
+            f"`{word}` stands in column 1, where a declaration starts",
+            place(source, word),
+            label="not the start of a declaration",
+            help="indent this line, so that it belongs to the declaration above",
+        )
+        return Finding(problem)
+    kinds = either([f"`{kind}`" for kind in KINDS])
+    problem = Problem(
+        "T030",
+        f"`{_short(word)}` is no kind of declaration",
+        place(source, word),
+        label="a word in column 1 starts a declaration",
+        notes=(f"a declaration is a {kinds}",),
+        help=did_you_mean(word, _STARTERS) or "indent it if it belongs to the declaration above",
+    )
+    edits = [(_replace(word, name),) for name in near(word, _STARTERS)]
+    return Finding(problem, tuple(edits))
 
 
 def misread(source: Source, entries: Entries) -> Finding | None:
+    """What the grammar lets pass: two declarations on a line, or types in the body of one."""
+    spans = [item.span for item in entries.imports] + [d.span for d in entries.declarations]
+    if len(spans) + (entries.edition is not None) > 1:
+        span = max(spans, key=lambda span: span.start)
+        problem = Problem(
+            "T002",
+            "a second declaration stands on this line",
+            Place(source, Span(span.start, span.start + 1)),
+            label="break the line here",
+        )
+        return Finding(problem, ((Edit(Span(span.start, span.start), "\n"),),))
+    for declaration in entries.declarations:
+        for field in _body(declaration.value):
+            if field.type is not None:
+                return _typed(source, field, field.type)
     return None
 
 
-def misused(source: Source, tokens: list[Token]) -> Finding | None:
+def _body(value: s.Expr | None) -> Iterable[s.Field]:
+    match value:
+        case s.Record(fields=fields) | s.With(record=s.Record(fields=fields)):
+            return fields
+        case _:
+            return ()
+
+
+def _typed(source: Source, field: s.Field, kind: s.Type) -> Finding:
+    colon = source.text.index(":", field.name_span.end)
+    behind = kind.span.start
+    if field.value is None:
+        choice = Edit(Span(field.name_span.end, behind), " = ")
+    else:
+        choice = Edit(Span(field.name_span.end, kind.span.end), "")
+    return Finding(wrong_colon(source, Span(colon, colon + 1), "field", field.name), ((choice,),))
+
+
+def wrong_colon(source: Source, colon: Span, what: str, name: str) -> Problem:
+    """T023, for a field or an argument."""
+    return Problem(
+        "T023",
+        f"{what} `{_short(name)}` takes its value with `=`",
+        Place(source, colon),
+        label="`:` gives a type",
+        help=f"write `{_short(name)} = …`",
+    )
+
+
+def misused(source: Source, tokens: Sequence[Token]) -> Finding | None:
+    """Words that are reserved for later, and counts that are no whole numbers."""
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.type == "NAME" and token in _LATER:
+            return reserved(source, token, quoted=False)
+        if token.type == "NUMBER" and following is not None:
+            value = exact(token)
+            if following.type in ("TOKENS", "CALLS") and value != value.to_integral_value():
+                return _whole_number(source, token, following)
     return None
+
+
+def reserved(source: Source, token: Token, *, quoted: bool) -> Finding:
+    """T024. quoted: whether the word may stand here in quotes, as the name of a field."""
+    problem = Problem(
+        "T024",
+        f"`{token}` is a word of the language and cannot be a name",
+        place(source, token),
+        label="reserved",
+        help=f'write `"{token}"` in quotes' if quoted else "choose another name",
+    )
+    return Finding(problem, ((_replace(token, f'"{token}"'),),) if quoted else ())
+
+
+def _whole_number(source: Source, number: Token, unit: Token) -> Finding:
+    problem = Problem(
+        "T006",
+        f"`{number} {unit}` is no whole number of {unit}",
+        place(source, number),
+        help="write a whole number; `1.5k` is one",
+    )
+    return Finding(problem)
+
+
+# --- single tokens -------------------------------------------------------------------------------
 
 
 def mistaken(source: Source, token: Token) -> Finding:
-    return Finding(
-        Problem(
-            "T001", f"unexpected {str(token)[:20]!r}", Place(source, Span(begin(token), end(token)))
-        )
+    """What is wrong with a token of type ERROR."""
+    first = token[0]
+    if token.startswith(('"""', 'r"""')):
+        return _unclosed_prompt(source, token)
+    if first == '"':
+        return _string(source, token)
+    if first == "'":
+        return _single_quotes(source, token)
+    if first.isdigit() or (first == "$" and len(token) > 1):
+        return _quantity(source, token)
+    return _character(source, token)
+
+
+def _unclosed_prompt(source: Source, token: Token) -> Finding:
+    start = begin(token)
+    problem = Problem(
+        "T003",
+        "prompt never closed",
+        Place(source, Span(start, start + token.index('"""') + 3)),
+        label="opened here",
+        help='end it with `"""` on a line of its own',
     )
+    return Finding(problem)
+
+
+def _string(source: Source, token: Token) -> Finding:
+    if _CLOSED_STRING.fullmatch(token):
+        return _escape(source, token)
+    text = token.rstrip()
+    stop = begin(token) + len(text)
+    bare = begin(token) + len(text.rstrip(")]}, "))
+    problem = Problem(
+        "T005",
+        "string not closed on its line",
+        Place(source, Span(begin(token), stop)),
+        label="no closing quote up to here",
+        help='close it with `"`; text of several lines stands between `"""`',
+    )
+    return Finding(problem, tuple((Edit(Span(at, at), '"'),) for at in (bare, stop)))
+
+
+def _escape(source: Source, token: Token) -> Finding:
+    bad = BAD_ESCAPE.search(token)
+    at = begin(token) + (bad.end() if bad else 1) - 1
+    problem = Problem(
+        "T032",
+        f"`{source.text[at : at + 2]}` is no escape of a string",
+        Place(source, Span(at, at + 2)),
+        help='the escapes are `\\n \\t \\r \\" \\\\ \\u00e9`; for a backslash write `\\\\`',
+    )
+    return Finding(problem, ((Edit(Span(at, at), "\\"),),))
+
+
+def _single_quotes(source: Source, token: Token) -> Finding:
+    problem = Problem(
+        "T004",
+        "strings use double quotes",
+        place(source, token),
+        help="write `\"` instead of `'`",
+    )
+    inner = token[1:-1]
+    closed = len(token) > 1 and token.endswith("'") and '"' not in inner
+    return Finding(problem, ((_replace(token, f'"{inner}"'),),) if closed else ())
+
+
+def _quantity(source: Source, token: Token) -> Finding:
+    match = _AMOUNT.fullmatch(token)
+    plain = re.fullmatch(r"\$?[0-9][0-9_.]*(?:[eE][0-9]+)?[kMB%]?", token)
+    if plain and (len(token) > LONGEST or not fits(token)):
+        return Finding(_no_quantity(source, token, "the number is too large"))
+    if plain and token[0] == "$":
+        return Finding(_no_quantity(source, token, "money counts in millionths of a dollar"))
+    unit = _UNITS.get(match.group(2)) if match else None
+    if match is None or unit is None:
+        units = "units are `ms s m h d` for time, `k M B` for thousands, `%`, `tokens`, `calls`"
+        return Finding(_no_quantity(source, token, units))
+    mended = match.group(1) + unit
+    return Finding(
+        _no_quantity(source, token, f"did you mean `{mended}`?"), ((_replace(token, mended),),)
+    )
+
+
+def _no_quantity(source: Source, token: Token, help: str) -> Problem:
+    return Problem("T006", f"`{_short(token)}` is no quantity", place(source, token), help=help)
+
+
+def unit_apart(source: Source, number: Token, unit: Token) -> Finding | None:
+    """T006 for `10 minutes`: a number with a word behind it that is nearly a unit."""
+    if unit not in _UNITS:
+        return None
+    mended = number + _UNITS[unit]
+    problem = Problem(
+        "T006",
+        f"`{number} {unit}` is no quantity",
+        Place(source, Span(begin(number), end(unit))),
+        help=f"did you mean `{mended}`?",
+    )
+    return Finding(problem, ((Edit(problem.place.span, mended),),))
+
+
+def _character(source: Source, token: Token) -> Finding:
+    if any(char in _QUOTES for char in token):
+        return _curly_quotes(source, token)
+    problem = Problem(
+        "T001",
+        f"unexpected character {_shown(token)}",
+        place(source, token),
+        help="names consist of the letters a to z, digits and `_`"
+        if token[0].isalpha()
+        else "`;` is not needed: a line break or a comma is enough"
+        if token == ";"
+        else "",
+    )
+    choices = ((_replace(token, _SIGNS[token]),),) if token in _SIGNS else ()
+    return Finding(problem, choices)
+
+
+def _curly_quotes(source: Source, token: Token) -> Finding:
+    start = begin(token)
+    stop = source.text.find("\n", start)
+    line = source.text[start : stop if stop >= 0 else None]
+    edits = [Edit(Span(start + i, start + i + 1), '"') for i, c in enumerate(line) if c in _QUOTES]
+    problem = Problem(
+        "T001",
+        f"unexpected character {_shown(token)}",
+        Place(source, Span(start, start + 1)),
+        help='strings use straight double quotes: `"`',
+    )
+    return Finding(problem, (tuple(edits),))
+
+
+def _shown(text: str) -> str:
+    char = text[0]
+    return f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _replace(token: Token, new: str) -> Edit:
+    return Edit(Span(begin(token), end(token)), new)

@@ -19,11 +19,13 @@ from .problem import Edit, Problem, apply, ordered, whole
 from .prompt import prompt
 from .recover import Broken, explain
 from .source import Place, Source, Span
-from .tree import Entries, PromptToken, Slot, Stuck, run
+from .tree import Entries, Slot, Stuck, run, with_prompt
 
 Outcome = Entries | Slot | s.Expr | None
 EDITION = 2026
 MOST_REPORTS = 100
+_MISSPELT = {"T004", "T006", "T020", "T022", "T030"}
+"""Mistakes of one word: its mended form is right whatever follows."""
 
 
 def parse(source: Source) -> tuple[s.File, list[Problem]]:
@@ -47,10 +49,9 @@ def parse_expression(source: Source) -> tuple[s.Expr | None, list[Problem]]:
     """One expression, such as `parallel(10) of team(10, ceo=adaptive)`; None where it cannot be read."""
     if len(source.text) > MOST_CHARACTERS:
         return None, [_too_large(source, f"{MOST_CHARACTERS:,} characters")]
-    lexed = lex(source.text, columns=False)
-    if lexed.full:
+    piece = _whole(source)
+    if len(piece.tokens) >= MOST_TOKENS:
         return None, [_too_large(source, f"{MOST_TOKENS:,} words and signs")]
-    piece = _Piece(source, lexed.tokens, Span(0, len(source.text)), "expr")
     result, problem = piece.outcome()
     value = None if isinstance(result, Entries | Slot) else result
     return value, [] if problem is None else [problem]
@@ -81,9 +82,7 @@ class _Piece:
         result = run(tokens, self.entry)
         if isinstance(result, Stuck):
             behind = Span(self.extent.end, self.extent.end + 1)
-            return None, kind or explain(
-                Broken(self.source, self.tokens, result.at, self.entry, behind)
-            )
+            return None, kind or explain(Broken(self.source, tokens, result.at, self.entry, behind))
         wrong = misread(self.source, result) if isinstance(result, Entries) else None
         return (None if wrong else result), kind or wrong or finding
 
@@ -104,27 +103,30 @@ class _Piece:
         return tokens, finding
 
     def _tried(self, finding: Finding) -> Problem:
-        """The problem with the first choice of edits after which the piece has no problem at all."""
+        """The problem with the first choice of edits that was seen to mend the piece."""
         for edits in finding.choices:
-            if self._mended(edits):
+            if self._mended(finding.problem, edits):
                 return replace(finding.problem, edits=tuple(edits))
         return finding.problem
 
-    def _mended(self, edits: Sequence[Edit]) -> bool:
+    def _mended(self, problem: Problem, edits: Sequence[Edit]) -> bool:
+        """Whether the edits leave no problem; of a misspelt word, whether the next one stands behind it."""
         text = apply(self.source.text, edits, self.extent)
         source = Source(self.source.name, text)
-        lexed = lex(text, columns=self.entry == "file")
-        if self.entry == "file" and len(list(groups(text, lexed.tokens))) != 1:
-            return False
-        piece = _Piece(source, lexed.tokens, Span(0, len(text)), self.entry)
-        return piece._read()[1] is None
+        pieces = (
+            list(_pieces(source, lex(text).tokens)) if self.entry == "file" else [_whole(source)]
+        )
+        left = next((finding for piece in pieces if (finding := piece._read()[1])), None)
+        if left is None or problem.code not in _MISSPELT:
+            return left is None
+        grown = len(text) - (self.extent.end - self.extent.start)
+        behind = problem.place.span.end - self.extent.start + grown
+        return left.problem.place.span.start >= behind
 
 
 def _prompt(source: Source, token: Token) -> tuple[Token, Finding | None]:
     read, findings = prompt(source, token)
-    ready = PromptToken(token.type, str(token), start_pos=begin(token), end_pos=end(token))
-    ready.prompt = read
-    return ready, findings[0] if findings else None
+    return with_prompt(token, read), findings[0] if findings else None
 
 
 # --- the file ------------------------------------------------------------------------------------
@@ -137,13 +139,22 @@ class _Read(NamedTuple):
 
 
 def _read(source: Source, lexed: Lexed) -> Iterator[_Read]:
-    parts = list(groups(source.text, lexed.tokens))
-    starts = [begin(part[0]) for part in parts] + [len(source.text)]
-    for at, tokens in enumerate(parts):
-        extent = Span(starts[at] if at else 0, starts[at + 1])
-        result, problem = _Piece(source, tokens, extent, "file").outcome()
+    for piece in _pieces(source, lexed.tokens):
+        result, problem = piece.outcome()
         entries = result if isinstance(result, Entries) else Entries(None, (), ())
-        yield _Read(entries, problem, starts[at])
+        yield _Read(entries, problem, begin(piece.tokens[0]))
+
+
+def _pieces(source: Source, tokens: list[Token]) -> Iterator[_Piece]:
+    parts = list(groups(source.text, tokens))
+    starts = [begin(part[0]) for part in parts] + [len(source.text)]
+    for at, part in enumerate(parts):
+        yield _Piece(source, part, Span(starts[at] if at else 0, starts[at + 1]), "file")
+
+
+def _whole(source: Source) -> _Piece:
+    tokens = lex(source.text, columns=False).tokens
+    return _Piece(source, tokens, Span(0, len(source.text)), "expr")
 
 
 def _file(read: Sequence[_Read], source: Source, comments: Sequence[Token] = ()) -> s.File:

@@ -9,8 +9,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from lark import Lark, Token, Transformer, v_args
+from lark import Lark, Token, Transformer, v_args  # pyright: ignore[reportUnknownVariableType]
 from lark.exceptions import UnexpectedToken
+from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from . import quantity
 from . import syntax as s
@@ -24,6 +25,14 @@ class PromptToken(Token):
     """A prompt literal that brings its fragments along: its inside was parsed before."""
 
     prompt: s.Prompt
+
+
+def with_prompt(token: Token, prompt: s.Prompt) -> Token:
+    """The token of a prompt literal, ready for the parser."""
+    ready = PromptToken(token.type, str(token), start_pos=token.start_pos, end_pos=token.end_pos)
+    assert isinstance(ready, PromptToken)  # Lark types its constructor as that of a Token
+    ready.prompt = prompt
+    return ready
 
 
 class Slot(NamedTuple):
@@ -52,7 +61,7 @@ Parsed = Entries | Slot | s.Expr | Stuck
 
 def run(tokens: Sequence[Token], start: str) -> Parsed:
     """Parse tokens from the entry start."""
-    state = grammar().parse_interactive(start=start)
+    state = _start(start)
     for at, token in enumerate(tokens):
         try:
             state.feed_token(token)
@@ -70,10 +79,14 @@ def accepted(tokens: Sequence[Token], start: str) -> frozenset[str]:
 
     Asked of a fresh parser: one that met a wrong token has already reduced too far.
     """
-    state = grammar().parse_interactive(start=start)
+    state = _start(start)
     for token in tokens:
         state.feed_token(token)
     return frozenset(state.accepts())  # type: ignore[no-untyped-call]  # Lark leaves it bare
+
+
+def _start(entry: str) -> InteractiveParser:
+    return grammar().parse_interactive(start=entry)  # pyright: ignore[reportUnknownMemberType]
 
 
 def grammar_text() -> str:
@@ -91,6 +104,13 @@ def grammar() -> Lark:
         keep_all_tokens=True,
         transformer=_Builder(),
     )
+
+
+@cache
+def keywords() -> frozenset[str]:
+    """The reserved words of the grammar."""
+    values = {terminal.pattern.value for terminal in grammar().terminals}
+    return frozenset(value for value in values if value.isalpha())
 
 
 class _Typed(NamedTuple):
@@ -160,7 +180,7 @@ else:
     _Base = Transformer
 
 
-@v_args(inline=True)
+@v_args(inline=True)  # pyright: ignore[reportUnknownVariableType]
 class _Builder(_Base):
     """One method for each rule of the grammar, named after it."""
 

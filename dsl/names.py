@@ -1,0 +1,35 @@
+"""Names that were probably meant."""
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+_ENOUGH = 0.6  # of 1: difflib's own cut-off for "close"
+_LONGEST = 80  # characters: comparing takes the square of the length
+
+
+def near(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
+    """At most limit of the candidates that look like name, the best first.
+
+    candidates: the names of the kind that is expected in that place, and no others.
+    """
+    if len(name) > _LONGEST:
+        return []
+    matcher = SequenceMatcher(b=name.lower(), autojunk=False)
+    scored: list[tuple[float, str]] = []
+    for candidate in sorted(set(candidates) - {name}):
+        matcher.set_seq1(candidate[:_LONGEST].lower())
+        if matcher.real_quick_ratio() >= _ENOUGH and matcher.quick_ratio() >= _ENOUGH:
+            scored.append((matcher.ratio(), candidate))
+    close = sorted((-ratio, candidate) for ratio, candidate in scored if ratio >= _ENOUGH)
+    return [candidate for _, candidate in close[:limit]]
+
+
+def did_you_mean(name: str, candidates: Iterable[str], limit: int = 3) -> str:
+    """A help text such as "did you mean `fast` or `faster`?", or nothing where no candidate is near."""
+    found = [f"`{candidate}`" for candidate in near(name, candidates, limit)]
+    return f"did you mean {either(found)}?" if found else ""
+
+
+def either(words: list[str]) -> str:
+    """`a`, `b` or `c`, with commas."""
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
