@@ -1,0 +1,126 @@
+"""The documents: their commands are run, their links lead somewhere, their tables are those of the code.
+
+A fenced block `console` holds commands after `$ ` and, below each, what it prints: standard output and
+standard error together, where a line of `…` stands for any lines and `…` inside a line for any text.
+Words behind `console` say more: `server` (starts a real model), `exit=3` (of the block's last command).
+The blocks of a page run in order, in one folder with a copy of the examples.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("tasks/**/README.md")])
+_BLOCK = re.compile(r"^```console([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of a page and what it must print."""
+
+    command: str
+    prints: str
+    exit_code: int
+    needs_model: bool
+
+
+def steps(text: str) -> Iterator[Step]:
+    for words, body in _BLOCK.findall(text):
+        code = int(found[1]) if (found := re.search(r"exit=(\d+)", words)) else 0
+        parts = re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]
+        for number, part in enumerate(parts, 1):
+            command, _, prints = part.partition("\n")
+            last = number == len(parts)
+            yield Step(command, prints.strip("\n"), code if last else 0, "server" in words.split())
+
+
+def pattern(prints: str) -> re.Pattern[str]:
+    """What the output must match: `…` alone on a line is any lines, inside a line any text."""
+    lines = [
+        r"(?:.*\n)*?"
+        if line.strip() == "…"
+        else r".*?".join(map(re.escape, line.split("…"))) + r"\s*\n"
+        for line in prints.splitlines()
+    ]
+    return re.compile(r"\s*" + "".join(lines) + r"\s*")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    return tmp_path
+
+
+def run_page(page: Path, folder: Path, *, with_model: bool) -> None:
+    here = str(Path(sys.executable).parent)
+    environ = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "COLUMNS": "100"}
+    environ.pop("NO_COLOR", None)
+    for step in steps(page.read_text("utf-8")):
+        if step.needs_model and not with_model:
+            continue
+        done = subprocess.run(
+            ["bash", "-c", step.command],
+            cwd=folder,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=300,
+            check=False,
+        )
+        shown = done.stdout.decode()
+        assert done.returncode == step.exit_code, f"$ {step.command}\n{shown}"
+        if step.prints:
+            assert pattern(step.prints).fullmatch(shown + "\n"), f"$ {step.command}\n{shown}"
+
+
+WITH_COMMANDS = [page for page in PAGES if _BLOCK.search(page.read_text("utf-8"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_the_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) -> None:
+    run_page(page, folder, with_model=False)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_with_a_model_all_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) -> None:
+    run_page(page, folder, with_model=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
+    links = [found[1] for found in _LINK.finditer(page.read_text("utf-8"))]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_opens_with_two_commands_and_ci_runs_both() -> None:
+    readme, ci = (ROOT / "README.md").read_text("utf-8"), (ROOT / ".ci" / "run").read_text("utf-8")
+    commands = re.findall(r"^    (python3 -m venv .+)$", readme, flags=re.MULTILINE)
+    assert len(commands) == 2
+    assert all(command in ci for command in commands)
+
+
+@pytest.mark.parametrize(
+    ("prints", "shown", "fits"),
+    [
+        ("a\nb", "a\nb\n", True),
+        ("a\n…\nc", "a\nx\ny\nc\n", True),
+        ("score …, done", "score 0.5, done\n", True),
+        ("a\nb", "a\n", False),
+        ("a", "a\nb\n", False),
+        ("score …, done", "score 0.5\n", False),
+    ],
+)
+def test_what_a_page_shows_is_compared_line_by_line(prints: str, shown: str, fits: bool) -> None:
+    assert bool(pattern(prints).fullmatch(shown + "\n")) is fits
