@@ -121,6 +121,7 @@ class Fold:
 
     unpriced: names of the models whose price is unknown. better: the task's. ended is None while
     the run is live. outside: what no node spent itself: calls made before any node had started.
+    budget: the run's own, as its first account was opened with.
     """
 
     unpriced: frozenset[str] = frozenset()
@@ -131,6 +132,7 @@ class Fold:
     waiting: dict[str, CallWaits] = field(default_factory=dict[str, CallWaits])
     total: Spend = Spend()
     outside: Spend = Spend()
+    budget: Budget | None = None
     best: Best | None = None
     ended: RunEnded | None = None
     lives: int = 0
@@ -181,7 +183,9 @@ class Fold:
             case RunEnded():
                 self.ended = event
                 self._before_s, self._began = event.seconds, None
-            case AccountOpened() | Decided():
+            case AccountOpened(usd=usd, tokens=tokens, calls=calls, seconds=seconds):
+                self.budget = self.budget or Budget(usd, tokens, calls, seconds)
+            case Decided():
                 pass
             case _:
                 assert_never(event)
@@ -220,6 +224,10 @@ class Fold:
     def parent(self, address: str) -> str | None:
         """The nearest started node strictly above address."""
         return self._nearest(_up(address))
+
+    def owner(self, address: str) -> str | None:
+        """The node that what happened at address belongs to: the nearest one at or above it."""
+        return self._nearest(address)
 
     def tree(self) -> dict[str | None, list[Node]]:
         """The nodes directly below each node, in the order of their start; the topmost under None."""
@@ -337,13 +345,14 @@ def budget_json(budget: Budget) -> dict[str, float | int | None]:
 def result_json(
     run: str,
     events: Iterable[Stamped] | Fold,
-    budget: Budget,
+    budget: Budget | None,
     store: str,
     *,
     unpriced: frozenset[str] = frozenset(),
 ) -> Mapping[str, Any]:
     """The one object that `run --json`, `resume --json` and `show RUN --json` print.
 
+    budget None: as the run's first account was opened with.
     A node's `spent` includes all that lies below it. `held` counts calls that still hold money.
     A run that has not ended has `outcome` null, the best answer so far, and can be resumed.
     """
@@ -361,7 +370,7 @@ def result_json(
         "passed": None if final is None else final.passed,
         "seconds": folded.seconds,
         "spent": folded.total.as_json(),
-        "budget": budget_json(budget),
+        "budget": budget_json(budget or folded.budget or Budget()),
         "held": folded.held,
         "nodes": [
             {

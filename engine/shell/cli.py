@@ -7,7 +7,7 @@ import platform
 import sys
 import traceback
 from importlib import import_module, metadata
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -58,7 +58,7 @@ class Commands(click.Group):
             click.echo("podium: interrupted", err=True)
             ctx.exit(Exit.INTERRUPTED)
         except Exception as error:
-            _apologise(_sole(error), verbose=bool(ctx.meta.get(_VERBOSE)))
+            _apologise(error, verbose=bool(ctx.meta.get(_VERBOSE)))
             ctx.exit(Exit.BUG)
 
 
@@ -72,14 +72,6 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
         click.echo(f"podium {metadata.version('podium')}")
         ctx.exit()
-
-
-def _sole(error: Exception) -> Exception:
-    """What the task groups around it wrapped; the first of several."""
-    while isinstance(error, ExceptionGroup):
-        inner = cast(tuple[Exception, ...], error.exceptions)  # isinstance loses the parameter
-        error = inner[0]
-    return error
 
 
 def _apologise(error: Exception, *, verbose: bool) -> None:

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 from podium.engine.fold import Fold, Node, Spend
 
@@ -13,8 +13,7 @@ from .units import show_count, show_seconds, show_usd
 MAX_ROWS = 12  # of the price table; deeper nodes are counted in those above them
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row of the price table: a node, or all nodes of one name below one node."""
 
     name: str
@@ -119,9 +118,9 @@ def dollars(spend: Spend) -> str:
 # --- the three lines -------------------------------------------------------------------------
 
 
-def closing_lines(folded: Fold, run: str, file: str | None = None) -> tuple[str, ...]:
+def closing_lines(folded: Fold, run: str) -> tuple[str, ...]:
     """What one agent is worth, what the best team was, and what to type next."""
-    return (one_agent(folded), best_team(folded), what_next(folded, run, file))
+    return (one_agent(folded), best_team(folded), what_next(folded, run))
 
 
 def one_agent(folded: Fold) -> str:
@@ -171,7 +170,7 @@ def best_team(folded: Fold) -> str:
     )
 
 
-def what_next(folded: Fold, run: str, file: str | None = None) -> str:
+def what_next(folded: Fold, run: str) -> str:
     """The command that is most useful now."""
     ended = folded.ended
     if ended is None or ended.resumable:

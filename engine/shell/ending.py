@@ -1,0 +1,75 @@
+"""What a command prints when its run is over, and its exit code."""
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from podium.engine.fold import Fold, result_json
+
+from .exits import Exit, exit_of
+from .safe import safe, safe_json
+from .session import Ended, Viewing
+from .summary import Row, closing_lines, headline, price_table, what_next
+from .terminal import stderr_console
+
+
+def conclude(ended: Ended, viewing: Viewing) -> Exit:
+    """Print the answer on standard output and the rest on standard error; gives the exit code."""
+    folded = ended.folded
+    if not ended.run:
+        click.echo("Interrupted before the run began; nothing was sent.", err=True)
+        return Exit.INTERRUPTED
+    code = code_of(folded, interrupted=ended.interrupted)
+    if viewing.as_json:
+        click.echo(safe_json(result_json(ended.run, folded, None, viewing.store)))
+    elif (text := answer_text(folded)) is not None:
+        click.echo(safe(text))
+    if not viewing.quiet:
+        _talk(folded, ended.run, viewing.store)
+    elif code != Exit.PASSED:
+        click.echo(f"{headline(folded)}\n{what_next(folded, ended.run)}", err=True)
+    return code
+
+
+def code_of(folded: Fold, *, interrupted: bool = False) -> Exit:
+    """The exit code of the run that was folded."""
+    end = folded.ended
+    return exit_of(
+        None if end is None else end.outcome,
+        passed=None if end is None else end.passed,
+        judged=bool(folded.scores),
+        interrupted=interrupted,
+        resumable=end is None or end.resumable,
+    )
+
+
+def answer_text(folded: Fold) -> str | None:
+    """The answer for a person: text as it is, anything else as JSON; None where there is none."""
+    end = folded.ended
+    best = folded.best
+    answer = end.answer if end is not None else best.answer if best is not None else None
+    if answer is None or isinstance(answer, str):
+        return answer
+    return safe_json(answer)
+
+
+def table_of(rows: tuple[Row, ...]) -> Table:
+    """The price table for a terminal."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("node", no_wrap=True)
+    table.add_column("outcome")
+    for name in ("calls", "tokens", "price"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        style = "bold" if row.name == "total" else ""
+        table.add_row(*(Text(cell, style=style) for cell in row))
+    return table
+
+
+def _talk(folded: Fold, run: str, store: str) -> None:
+    console = stderr_console()
+    console.print(Text(headline(folded), style="bold"), soft_wrap=True)
+    console.print(table_of(price_table(folded)))
+    console.print(Text(f"Run {run} in {safe(store)}"), soft_wrap=True)
+    for line in closing_lines(folded, run):
+        console.print(Text(line), soft_wrap=True)

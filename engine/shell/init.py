@@ -1,0 +1,84 @@
+"""`podium init`: a small project to start from."""
+
+from pathlib import Path
+
+import click
+
+from .exits import ShellError
+from .safe import safe
+
+HELLO = '''edition 2026
+
+## What to write a haiku about.
+param topic: text = "a bridge at night"
+
+# A role says what one agent is asked. {{ ... }} is filled in when it runs.
+role poet {
+  max_output = 200 tokens
+  prompt = """
+    {{ task.statement }}
+    Answer with the three lines of the haiku and nothing else.
+    """
+}
+
+# What is to be done. Without `verify`, the agents' votes decide; with it, scores do.
+task haiku {
+  statement = """Write a haiku about {{ topic }}."""
+}
+
+# `of` wraps, `->` is then: three poets side by side, then the first of the most agreed answers.
+flow poets(n: int = 3) = parallel(n) of poet -> sample(1) -> best_liked
+
+# One more agent sees all attempts, because its prompt mentions `attempts`.
+role best_liked {
+  max_output = 200 tokens
+  prompt = """
+    {{ task.statement }}
+    Here are haikus by others:
+    {{ attempts | bullets }}
+    Answer with the best of them, unchanged, and nothing else.
+    """
+}
+
+run main {
+  task   = haiku
+  flow   = poets(3)
+  budget = [20k tokens, 5m]
+}
+'''
+PROJECT = """# The folder with this file is the project: programs in it may not read outside it.
+# What programs may use beyond their own text, as patterns; everything else is refused.
+
+[allow]
+# env    = ["FAST_KEY"]               # environment variables, for keys
+# file   = ["issue.md", "data/*"]     # files named by file(...) and rows(...)
+# python = ["checks.unit:*"]          # functions named by python(...)
+# host   = ["10.0.0.7"]               # servers outside this machine
+"""
+FILES = {"podium.toml": PROJECT, "hello.team": HELLO, ".gitignore": ".podium/\n"}
+
+
+@click.command(short_help="Write a small project.", epilog="Example: podium init my-teams")
+@click.argument("folder", default=".")
+def command(folder: str) -> None:
+    """Write podium.toml, hello.team and .gitignore into FOLDER (default: here).
+
+    A file that is there already is left as it is.
+    """
+    root = Path(folder)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        for name, text in FILES.items():
+            click.echo(_write(root / name, text), err=True)
+    except OSError as error:
+        raise ShellError(f"cannot write into {folder}: {error.strerror or error}") from error
+    click.echo(f"Next: podium run {safe(str(root / 'hello.team'))}", err=True)
+
+
+def _write(path: Path, text: str) -> str:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        return f"kept  {safe(str(path))} (it was there)"
+    return f"wrote {safe(str(path))}"

@@ -1,0 +1,46 @@
+"""Runs in a store, as the commands that only read them need them."""
+
+import difflib
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from podium.engine.store import RunRecord, Store, StoreError
+
+from .exits import ShellError
+
+
+@contextmanager
+def open_store(path: Path) -> Generator[Store, None, None]:
+    """The store at path, which must be there. Raises ShellError; so does any error of the store's inside."""
+    if not path.is_file():
+        raise ShellError(
+            f"there is no store {path}: no run was started here, or name it with --store"
+        )
+    try:
+        store = Store.open(path)
+        try:
+            yield store
+        finally:
+            store.close()
+    except StoreError as error:
+        raise ShellError(str(error)) from error
+
+
+def find_run(store: Store, name: str) -> RunRecord:
+    """The run of that id, or the only one whose id begins or ends so. Raises ShellError."""
+    records = store.runs()
+    for record in records:
+        if record.id == name:
+            return record
+    close = [r for r in records if name and (r.id.startswith(name) or r.id.endswith(name))]
+    match close:
+        case [record]:
+            return record
+        case []:
+            near = difflib.get_close_matches(name, [record.id for record in records], n=3)
+            hint = f"; near: {', '.join(near)}" if near else ""
+            raise ShellError(f"there is no run {name}{hint}; `podium show` lists them")
+        case _:
+            ids = ", ".join(record.id for record in close[:5])
+            raise ShellError(f"{name} stands for several runs: {ids}")

@@ -1,0 +1,148 @@
+"""`podium run`: a program, an expression, or one run of a file."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from podium.dsl.parse import parse
+from podium.dsl.problem import ProgramError
+from podium.engine.request import to_json
+
+from .doors import Doors
+from .ending import conclude
+from .inputs import Asked
+from .loading import Loaded, load, params
+from .options import viewing, viewing_options
+from .reports import reject, show
+from .safe import safe
+from .session import RunningRun, carry
+from .texts import read_program
+
+if TYPE_CHECKING:
+    from podium.engine.run import Engine
+
+
+class RunCommand(click.Command):
+    """`podium run FILE --help` also lists the file's own parameters."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["podium.file"] = next((a for a in args if a.endswith(".team")), None)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        file: str | None = ctx.meta.get("podium.file")
+        if file is not None and Path(file).is_file() and (rows := parameter_help(file)):
+            with formatter.section(f"Parameters of {safe(file)} (--set NAME=VALUE)"):
+                formatter.write_dl(rows)
+
+
+def parameter_help(file: str) -> list[tuple[str, str]]:
+    """Each parameter as `name: type = default` with its documentation; empty on an unreadable file."""
+    try:
+        source = read_program(file)
+    except ProgramError:
+        return []
+    tree, _ = parse(source)
+    return [
+        (
+            safe(_declared(source.text[d.name_span.start : d.span.end])),
+            safe(" ".join(d.doc.split())),
+        )
+        for d in params(tree)
+    ]
+
+
+def _declared(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "..."
+
+
+@click.command(
+    cls=RunCommand,
+    short_help="Run a program.",
+    epilog="Example: podium run hello.team --set topic='the sea' --max-usd 1",
+)
+@click.argument("file", required=False)
+@click.argument("run", required=False)
+@click.option("-e", "--expression", metavar="EXPR", help="Run this flow.")
+@click.option("--task", metavar="NAME", help="Its task: one of FILE, or a family such as words.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
+@click.option("--params", "params_file", metavar="FILE", help="Parameters from a TOML file.")
+@click.option("--max-usd", metavar="DOLLARS", help="Spend at most this; only tightens.")
+@click.option("--max-tokens", metavar="COUNT", help="Use at most so many tokens (400k, 2M).")
+@click.option("--max-time", metavar="TIME", help="Run at most so long (90s, 30m, 1h30m).")
+@click.option("--seed", type=int, help="Seed of every choice by chance.")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="[NAME=]URL",
+    help="Serve the default model, or the model NAME, from URL (URL#served picks one there).",
+)
+@click.option(
+    "--price",
+    "prices",
+    multiple=True,
+    metavar="[NAME:]RATES",
+    help="Its price: input=0.25,output=2 in dollars per 1M tokens, or free.",
+)
+@click.option(
+    "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
+)
+@viewing_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    file: str | None,
+    run: str | None,
+    expression: str | None,
+    task: str | None,
+    settings: tuple[str, ...],
+    params_file: str | None,
+    max_usd: str | None,
+    max_tokens: str | None,
+    max_time: str | None,
+    seed: int | None,
+    models: tuple[str, ...],
+    prices: tuple[str, ...],
+    allow: tuple[str, ...],
+    **shown: Any,
+) -> None:
+    """Run FILE (- reads standard input), or its run named RUN.
+
+    The answer goes to standard output, everything else to standard error. Exit codes: 0 passed, or
+    nothing to verify; 1 not passed; 2 wrong program or usage; 3 budget exhausted or paused; 4 endpoint,
+    credentials or verifier failed; 5 a mistake in Podium; 130 interrupted.
+    """
+    asked = Asked(
+        run=run,
+        expression=expression,
+        task=task,
+        settings=settings,
+        params_file=params_file,
+        max_usd=max_usd,
+        max_tokens=max_tokens,
+        max_time=max_time,
+        seed=seed,
+        models=models,
+        prices=prices,
+        allow=allow,
+    )
+    doors = ctx.obj or Doors()
+    view = viewing(**shown)
+    try:
+        loaded = load(file, asked, doors.environ)
+        if loaded.warnings and not view.as_json:
+            show(loaded.warnings, as_json=False)
+        ended = carry(partial(doors.opened, view.store), partial(_begin, loaded), view)
+    except ProgramError as error:
+        reject(error, as_json=view.as_json)
+    ctx.exit(conclude(ended, view))
+
+
+async def _begin(loaded: Loaded, engine: "Engine") -> RunningRun:
+    return await engine.start(loaded.program, request=to_json(loaded.request))

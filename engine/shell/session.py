@@ -1,0 +1,209 @@
+"""One run at the terminal, from its start to its end: watching, signals, translation of errors."""
+
+import signal
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol, TypeVar, cast
+
+import anyio
+import anyio.abc
+import click
+
+from podium.dsl.program import Program
+from podium.engine.call import CallError
+from podium.engine.event import Stamped
+from podium.engine.fold import Fold
+from podium.engine.journal import Diverged
+from podium.engine.store import RunOwned, StoreError
+
+from .exits import Exit, ShellError
+from .safe import safe
+from .sinks import EventLog, OutFolder
+from .terminal import Progress, is_lively, progress
+
+E = TypeVar("E")
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_TICK_S = 0.5  # how often the clock of the live picture moves when nothing happens
+
+
+class RunningRun(Protocol):
+    """What is asked of a live run; `podium.engine.run.Run` is one."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def watchers(self) -> list[Callable[[Stamped], None]]: ...
+
+    def past(self) -> Iterable[Stamped]:
+        """The events that were recorded before the watchers were there."""
+        ...
+
+    def stop(self, cause: str = "user") -> None: ...
+
+    def abort(self) -> None: ...
+
+    async def result(self) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Viewing:
+    """How a run is shown. as_json: one object on standard output in place of the bare answer."""
+
+    store: str
+    as_json: bool = False
+    quiet: bool = False
+    events: str | None = None
+    out: str | None = None
+
+
+@dataclass(slots=True)
+class Ended:
+    """What is known when the command ends; folded is empty and run "" where none came to be."""
+
+    run: str = ""
+    folded: Fold = field(default_factory=Fold)
+    interrupted: bool = False
+
+
+def tell(text: str) -> None:
+    """A remark on standard error."""
+    click.echo(safe(text), err=True)
+
+
+class Interrupts:
+    """The first signal asks the run to stop starting work, the second aborts it, the third gives up.
+
+    Before there is a run, the first signal gives up.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.run: RunningRun | None = None
+        self.give_up: Callable[[], None] = lambda: None
+
+    async def listen(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        known = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+        with anyio.open_signal_receiver(*known) as received:
+            task_status.started()
+            async for _ in received:
+                self.strike()
+
+    def strike(self) -> None:
+        self.count += 1
+        if self.run is None or self.count > 2:
+            self.give_up()
+        elif self.count == 1:
+            tell("Stopping: no new work starts; once more to abort what is in flight.")
+            self.run.stop("user")
+        else:
+            tell("Aborting.")
+            self.run.abort()
+
+
+def carry(
+    make: Callable[[], AbstractAsyncContextManager[E]],
+    begin: Callable[[E], Awaitable[RunningRun]],
+    viewing: Viewing,
+) -> Ended:
+    """Run to the end, shown as viewing says. Raises ShellError where the run could not begin."""
+    try:
+        return anyio.run(partial(_session, make, begin, viewing))
+    except Exception as error:
+        found = sole(error)
+        raise translated(found) from found
+
+
+async def _session(
+    make: Callable[[], AbstractAsyncContextManager[E]],
+    begin: Callable[[E], Awaitable[RunningRun]],
+    viewing: Viewing,
+) -> Ended:
+    ended = Ended()
+    interrupts = Interrupts()
+    async with anyio.create_task_group() as tasks:
+        interrupts.give_up = tasks.cancel_scope.cancel
+        await tasks.start(interrupts.listen)
+        async with make() as engine:
+            run = interrupts.run = await begin(engine)
+            ended.run = run.id
+            with _watching(run, viewing, ended) as screen:
+                tasks.start_soon(_tick, screen)
+                await run.result()
+        tasks.cancel_scope.cancel()
+    ended.interrupted = interrupts.count > 0
+    return ended
+
+
+@contextmanager
+def _watching(run: RunningRun, viewing: Viewing, ended: Ended) -> Generator[Progress, None, None]:
+    """Inside, every event of the run reaches the fold, the screen, the log and the folder, in order."""
+    program = run.program
+    unpriced = frozenset(name for name, model in program.models.items() if model.price is None)
+    better = program.tasks[0].better if program.tasks else "higher"
+    folded = ended.folded = Fold(unpriced, better)
+    out = viewing.out or program.out
+    with ExitStack() as stack:
+        sinks: list[Callable[[Stamped], None]] = [folded.add]
+        if viewing.events is not None:
+            log = EventLog(viewing.events, tell)
+            stack.callback(log.close)
+            sinks.append(log.seen)
+        if out is not None:
+            sinks.append(OutFolder(out, tell).seen)
+        watch = Watch(sinks)
+        for stamped in run.past():
+            watch.seen(stamped)
+        screen = progress(folded, program.budget, quiet=viewing.quiet)
+        stack.callback(screen.close)
+        watch.sinks.append(screen.seen)
+        run.watchers.append(watch.seen)
+        yield screen
+
+
+@dataclass(slots=True)
+class Watch:
+    """Passes each event on once, by its number."""
+
+    sinks: list[Callable[[Stamped], None]]
+    next: int = 0
+
+    def seen(self, stamped: Stamped) -> None:
+        if stamped.number >= self.next:
+            self.next = stamped.number + 1
+            for sink in self.sinks:
+                sink(stamped)
+
+
+async def _tick(screen: Progress) -> None:
+    """Move the live picture's clock; without a terminal there is nothing to move."""
+    while is_lively():
+        await anyio.sleep(_TICK_S)
+        screen.tick()
+
+
+# --- errors ------------------------------------------------------------------------------------
+
+
+def sole(error: Exception) -> Exception:
+    """What the task groups around it wrapped; the first of several."""
+    while isinstance(error, ExceptionGroup):
+        inner = cast(tuple[Exception, ...], error.exceptions)  # isinstance loses the parameter
+        error = inner[0]
+    return error
+
+
+def translated(error: Exception) -> Exception:
+    """An error of the engine's in the user's terms, with its exit code; any other as it is."""
+    match error:
+        case CallError(kind=kind, message=message):
+            return ShellError(f"{message} ({kind})", Exit.FAILED)
+        case StoreError() | RunOwned() | Diverged():
+            return ShellError(str(error))
+        case _:
+            return error

@@ -1,0 +1,211 @@
+"""`podium show`: the runs of a store, one run, or one node of it."""
+
+import difflib
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from podium.engine.fold import Fold, Spend, fold, result_json
+from podium.engine.store import RunRecord, Store
+
+from .calls import Tried, line, tries
+from .ending import answer_text, table_of
+from .exits import ShellError
+from .options import json_option, store_option
+from .reading import find_run, open_store
+from .safe import safe, safe_json, safe_line
+from .summary import Row, best_team, dollars, headline, one_agent, price_table, what_next
+from .units import show_count
+
+_FULL_TEXTS = 3  # calls whose whole text is shown; of more, a line each
+
+
+@click.command(
+    short_help="List runs, or show one, or one node of it.",
+    epilog="Example: podium show 2026-11-30-0c1b7a1b3 main/parallel/3.squad",
+)
+@click.argument("run", required=False)
+@click.argument("address", required=False)
+@store_option
+@json_option
+def command(run: str | None, address: str | None, store: str, as_json: bool) -> None:
+    """List the runs of the store, or show RUN, or the node at ADDRESS of RUN."""
+    with open_store(Path(store)) as opened:
+        if run is None:
+            _list(opened, as_json=as_json)
+            return
+        record = find_run(opened, run)
+        folded = fold(opened.events(record.id))
+        if address is None:
+            _run(folded, record, store, as_json=as_json)
+        else:
+            _node(folded, opened, record, address.rstrip("/"), as_json=as_json)
+
+
+# --- the list ----------------------------------------------------------------------------------
+
+
+def _list(store: Store, *, as_json: bool) -> None:
+    records = store.runs()
+    if as_json:
+        click.echo(safe_json({"schema": 1, "runs": [_record_json(store, r) for r in records]}))
+        return
+    if not records:
+        click.echo("no runs yet", err=True)
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("run", "name", "started", "state", "score"):
+        table.add_column(name, no_wrap=name != "state")
+    for record in records:
+        score = (record.outcome or {}).get("score")
+        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
+        shown = f"{score:.6g}" if isinstance(score, int | float) else ""
+        name = safe_line(record.name, 40)
+        table.add_row(*map(Text, (record.id, name, started, state_of(store, record), shown)))
+    _console().print(table)
+
+
+def state_of(store: Store, record: RunRecord) -> str:
+    """How the run stands, in a word or two."""
+    if record.outcome is not None and record.status != "running":
+        return safe_line(str(record.outcome.get("outcome", record.status)), 40)
+    if record.status == "running":
+        owner = store.owner(record.id)
+        return "died, can be resumed" if owner is None else f"running (pid {owner.pid})"
+    return record.status
+
+
+def _record_json(store: Store, record: RunRecord) -> dict[str, Any]:
+    return {
+        "run": record.id,
+        "name": record.name,
+        "created": record.created,
+        "status": record.status,
+        "live": store.owner(record.id) is not None,
+        "outcome": None if record.outcome is None else record.outcome.get("outcome"),
+        "score": None if record.outcome is None else record.outcome.get("score"),
+    }
+
+
+# --- a run -------------------------------------------------------------------------------------
+
+
+def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(safe_json(result_json(record.id, folded, None, store)))
+        return
+    console = _console()
+    console.print(Text(f"Run {record.id} ({safe_line(record.name, 60)})", style="bold"))
+    console.print(Text(headline(folded)), soft_wrap=True)
+    console.print(table_of(price_table(folded)))
+    for words in (one_agent(folded), best_team(folded)):
+        console.print(Text(words), soft_wrap=True)
+    if (answer := answer_text(folded)) is not None:
+        console.print(Text(f"\n{safe(answer)}"), soft_wrap=True)
+    click.echo(what_next(folded, record.id), err=True)
+
+
+# --- a node ------------------------------------------------------------------------------------
+
+
+def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_json: bool) -> None:
+    calls = [t for t in tries(store.events(record.id)) if _is_at(t.address, address)]
+    node = folded.nodes.get(address)
+    if node is None and not calls:
+        raise ShellError(_unknown(folded, record, address))
+    spend = folded.totals().get(address)
+    if spend is None:
+        spend = Spend()
+        for call in calls:
+            spend = spend.plus(call.spend)
+    own = [t for t in calls if node is None or folded.owner(t.address) == address]
+    if as_json:
+        click.echo(
+            safe_json(
+                {
+                    "schema": 1,
+                    "run": record.id,
+                    "address": address,
+                    "kind": node.kind if node is not None else "call",
+                    "outcome": None if node is None else node.outcome,
+                    "reason": "" if node is None else node.reason,
+                    "score": None if node is None else node.score,
+                    "spent": spend.as_json(),
+                    "calls": [call.as_json() for call in own],
+                }
+            )
+        )
+        return
+    _node_text(folded, store, address, spend, own)
+
+
+def _node_text(folded: Fold, store: Store, address: str, spend: Spend, own: list[Tried]) -> None:
+    console = _console()
+    node = folded.nodes.get(address)
+    title = safe_line(address, 200) + ("" if node is None else f"  ({safe_line(node.kind, 20)})")
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    if node is not None:
+        words = [node.outcome or "running", safe_line(node.reason, 300)]
+        if node.score is not None:
+            words.append(f"score {node.score:.6g}")
+        console.print(Text(", ".join(word for word in words if word)), soft_wrap=True)
+    amount = spend.amount
+    price = (
+        f"{show_count(amount.calls)} calls, {show_count(amount.tokens)} tokens, {dollars(spend)}"
+    )
+    console.print(Text(price))
+    below = folded.tree().get(address, [])
+    if below:
+        totals = folded.totals()
+        rows = tuple(
+            Row(
+                safe_line(child.address.removeprefix(f"{address}/"), 60),
+                child.outcome or "running",
+                show_count(totals[child.address].amount.calls),
+                show_count(totals[child.address].amount.tokens),
+                dollars(totals[child.address]),
+            )
+            for child in below
+        )
+        console.print(table_of(rows))
+    for call in own:
+        console.print(Text(line(call, width=console.width)), soft_wrap=True)
+    if len(own) <= _FULL_TEXTS:
+        for call in own:
+            _whole_text(console, store, call)
+
+
+def _whole_text(console: Console, store: Store, call: Tried) -> None:
+    for message in call.messages:
+        role, _, digest = message.partition(":")
+        try:
+            text = store.blob(digest)
+        except KeyError:
+            text = "(not kept)"
+        console.print(Text(f"\n[{safe_line(role, 20)}]", style="dim"))
+        console.print(Text(safe(text)), soft_wrap=True)
+    if call.text:
+        console.print(Text("\n[reply]", style="dim"))
+        console.print(Text(safe(call.text)), soft_wrap=True)
+
+
+def _unknown(folded: Fold, record: RunRecord, address: str) -> str:
+    near = difflib.get_close_matches(address, list(folded.nodes), n=3)
+    hint = f"; near: {', '.join(near)}" if near else ""
+    return f"run {record.id} has no node {address}{hint}"
+
+
+def _is_at(address: str, above: str) -> bool:
+    return address == above or address.startswith(f"{above}/")
+
+
+def _console() -> Console:
+    """Standard output; as wide as needed where it is no terminal, so that nothing is cut."""
+    width = None if sys.stdout.isatty() else 200
+    return Console(markup=False, highlight=False, emoji=False, width=width)
