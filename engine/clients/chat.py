@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..call import CallError, Finish, ModelCall, ModelReply, Replica, Usage
+from ..tokens import bound, text_bound
 from ..value import Json
 from .classify import refusal_inside
 from .loose import count, mapping, parsed, sequence, string
 from .profile import Profile, sampling_fields
 from .sse import clean, excerpt
-from .tokens import prompt_bound, prompt_floor, text_bound
 
 _FINISH: Mapping[str, Finish] = {
     "stop": "stop",
@@ -72,7 +72,8 @@ def without(body: Mapping[str, Json], name: str) -> dict[str, Json] | None:
 
 
 def droppable(call: ModelCall, body: Mapping[str, Json]) -> tuple[str, ...]:
-    """The fields of body that may be sent otherwise: those the program did not ask for, and the cap's name."""
+    """The fields of body that may be sent otherwise: sampling the program did not ask for, the cap's name,
+    and the seed, which no server promises anything for."""
     wanted = {
         "temperature": call.sampling.temperature,
         "top_p": call.sampling.top_p,
@@ -207,7 +208,7 @@ class Collector:
         most = text_bound(text) + text_bound(reasoning) + 1
         unseen = self.profile.hides_reasoning or self.finish == "length"
         return Usage(
-            input=told.input or prompt_bound(self.call.messages),
+            input=told.input or bound(self.call.messages, self.call.schema),
             cached=told.cached,
             cache_write=told.cache_write,
             output=told.output or (cap if unseen else min(cap, most)),
@@ -218,7 +219,7 @@ class Collector:
     def _check_prompt(self, usage: Usage) -> None:
         if not self.profile.cuts_prompts or usage.estimated:
             return
-        words = prompt_floor(self.call.messages)
+        words = _words(self.call)
         if usage.input * 1.1 < words:
             raise CallError(
                 "overflow",
@@ -227,6 +228,11 @@ class Collector:
                 maybe_paid=True,
                 usage=usage,
             )
+
+
+def _words(call: ModelCall) -> int:
+    """A lower bound of the prompt's tokens: tokenizers in use make at least one of each word."""
+    return sum(len(message.content.split()) for message in call.messages)
 
 
 def _told(usage: dict[str, Any], profile: Profile) -> Usage:

@@ -176,7 +176,7 @@ def _session(reuse: bool) -> aiohttp.ClientSession:
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         trace_configs=[trace],
-        auto_decompress=True,
+        headers={"User-Agent": "podium", "Accept-Encoding": "identity"},
     )
 
 
