@@ -196,20 +196,31 @@ class Interrupted(Exception):
     """
 
 
-class Outage(Exception):
+class Pausing(Interrupted):
+    """What the call gets that found out why the run must pause; others then get plain Interrupted.
+
+    cause: as in Paused.
+    """
+
+    def __init__(self, cause: str, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class Outage(Pausing):
     """An endpoint that answered before has been down for too long: the run pauses, no node fails."""
 
     def __init__(self, endpoint: str, seconds: float, message: str) -> None:
-        super().__init__(f"{endpoint} has not answered for {seconds:.0f} s: {message}")
+        super().__init__("outage", f"{endpoint} has been down for {seconds:.0f} s: {message}")
         self.endpoint = endpoint
         self.seconds = seconds
 
 
-class VerifierBroken(Exception):
+class VerifierBroken(Pausing):
     """A verifier that erred three times running: the run pauses, no attempt gets a score of zero."""
 
     def __init__(self, verifier: str, message: str) -> None:
-        super().__init__(f"the verifier {verifier} erred three times running: {message}")
+        super().__init__("verifier", f"{verifier} erred three times running: {message}")
         self.verifier = verifier
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from .call import Pausing
 from .event import Stamped, body, from_body, kind_of
 
 APPLICATION = 0x506F6469  # "Podi", as SQLite's application_id
@@ -41,6 +42,13 @@ create table blobs(digest text primary key, text text not null) without rowid;
 
 class StoreError(Exception):
     """The store cannot be opened, read or written; the message says which file and what to do."""
+
+
+class DiskError(StoreError, Pausing):
+    """The store takes no more data: nothing more is sent, and the run pauses with cause disk."""
+
+    def __init__(self, detail: str) -> None:
+        Pausing.__init__(self, "disk", detail)
 
 
 class EventRow(NamedTuple):

@@ -15,7 +15,7 @@ import anyio
 import orjson
 
 from .call import Message, Reply, Usage, reply_of
-from .database import Ending, StoreError, event_row, read_event, read_events
+from .database import DiskError, Ending, StoreError, event_row, read_event, read_events
 from .event import (
     AccountOpened,
     CallAnswered,
@@ -118,7 +118,7 @@ class Journal:
     ) -> None:
         self.run = run
         self.watchers: list[Callable[[Stamped], None]] = []
-        self.broken: StoreError | None = None
+        self.broken: DiskError | None = None
         self._db = db
         self._writer = writer
         self._lock = lock
@@ -157,7 +157,7 @@ class Journal:
     async def commit(self, events: Sequence[Event], blobs: Iterable[tuple[str, str]] = ()) -> None:
         """Append events, with the texts they refer to; all on disk on return, not cancelled midway.
 
-        blobs: digest and text. Raises StoreError: then none of it counts, and the journal is broken.
+        blobs: digest and text. Raises DiskError: then none of it counts, and the journal is broken.
         """
         await self._commit(events, blobs, None)
 
@@ -291,7 +291,7 @@ class Journal:
         if self._closed:
             return
         self._closed = True
-        with contextlib.suppress(StoreError):  # it is in `broken`, and was told to who committed
+        with contextlib.suppress(DiskError):  # it is in `broken`, and was told to who committed
             await self._writer.wait(self._put(()))
         self._tell()
         if self._lock is not None:

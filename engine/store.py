@@ -18,6 +18,7 @@ from typing import Literal
 import orjson
 
 from . import lock
+from .database import DiskError as DiskError
 from .database import StoreError as StoreError
 from .database import connect, connect_memory, locks, read_blob, read_events
 from .event import Stamped

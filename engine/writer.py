@@ -17,7 +17,7 @@ import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 
-from .database import Ending, EventRow, StoreError, connect, write
+from .database import DiskError, Ending, EventRow, connect, write
 
 # One transaction's worth: larger ones gained nothing and delay the first acknowledgement.
 BATCH = 2000
@@ -33,7 +33,7 @@ class Job:
     ending: Ending | None = None
     then: Callable[[], None] | None = None
     done: bool = False
-    error: StoreError | None = None
+    error: DiskError | None = None
 
 
 class Writer:
@@ -46,7 +46,7 @@ class Writer:
         self._inline = inline or path is None
         self._queue: SimpleQueue[Job | None] | None = None
         self._kept: list[Job] = []
-        self._broken: dict[str, StoreError] = {}
+        self._broken: dict[str, DiskError] = {}
         self._events: dict[Job, anyio.Event] = {}
 
     def put(self, job: Job) -> None:
@@ -57,7 +57,7 @@ class Writer:
             self._queue.put(job)
 
     async def wait(self, job: Job) -> None:
-        """Return when job, which was put, is on disk. Raises StoreError. Shielded, bounded by SQLite's
+        """Return when job, which was put, is on disk. Raises DiskError. Shielded, bounded by SQLite's
         own time-out for a locked file."""
         if self._queue is None:
             self.flush()
@@ -130,10 +130,7 @@ class Writer:
             ValueError,
             OverflowError,
         ) as error:  # the last two: no form in SQLite
-            failure = StoreError(
-                f"cannot write the store {self._path}: {error}; nothing more is sent, and the run"
-                " can be resumed once the disk takes data again"
-            )
+            failure = DiskError(f"cannot write the store {self._path}: {error}")
             failure.__cause__ = error
             for job in sound:
                 job.error = self._broken[job.run] = failure

@@ -1,0 +1,423 @@
+"""Admission: money, slot and replica together or not at all.
+
+`admit` is one synchronous function over the queue, the ledger and the fleet. Nobody waits with money in
+hand and nobody waits with a slot in hand, so there is no deadlock and nothing idle is held.
+
+A call waits in one of two places. In its pool (of a model, or of a verifier) it waits for a slot: the
+node that was served least comes first, a node's own calls in order of arrival. In the line of the
+account that refused it, it waits for money: first come, first served. A change wakes the places it
+concerns and no others.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+import anyio
+
+from .call import BudgetExhausted, Call, ModelCall, Replica, VerifierCall, digest
+from .fleet import Fleet
+from .ledger import NOTHING, Amount, Hold, Ledger, Refused
+
+# Calls of one verifier at a time, where it does not say.
+VERIFIER_INFLIGHT = 8
+# Calls moved from an account's line to full pools in one go, while something that is held there will
+# wake the line again: it bounds what an event costs when both money and slots are short.
+MOVES = 16
+# Nodes whose service is remembered though they wait for nothing.
+REMEMBERED = 10_000
+TICK_S = 0.001
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A call that waits. amount None: it needs no money. outcome: a Grant, or what its task must raise."""
+
+    order: int
+    pool: str
+    node: str
+    account: str
+    amount: Amount | None
+    group: str = ""
+    outcome: "Grant | Exception | None" = None
+    gone: bool = False
+    wake: anyio.Event = field(default_factory=anyio.Event)
+
+    def __lt__(self, other: "Waiting") -> bool:
+        return self.order < other.order
+
+    @property
+    def live(self) -> bool:
+        return self.outcome is None and not self.gone
+
+    @property
+    def tokens(self) -> int:
+        return 0 if self.amount is None else self.amount.tokens
+
+
+@dataclass(slots=True, eq=False)
+class Grant:
+    """The right to send one try. replica and hold are None for a verifier.
+
+    `leave` gives the slot back, `settle` ends the hold at what the try cost; both wake who can go now,
+    and both may be called again without effect.
+    """
+
+    waiting: Waiting
+    replica: Replica | None
+    hold: Hold | None
+    _queue: "Queue"
+    _turn: Callable[[], None]
+    _left: bool = False
+
+    def leave(self) -> None:
+        if not self._left:
+            self._left = True
+            self._queue.freed(self)
+            self._turn()
+
+    def settle(self, actual: Amount) -> None:
+        if self.hold is not None and not self.hold.settled:
+            self._queue.settled(self, actual)
+            self._turn()
+
+
+@dataclass(slots=True)
+class Pool:
+    """Waiting calls by node, the least served node first.
+
+    heap has an entry for every node that waits, at its present service; others are stale.
+    """
+
+    nodes: dict[str, list[Waiting]] = field(default_factory=dict[str, list[Waiting]])
+    heap: list[tuple[float, Waiting]] = field(default_factory=list[tuple[float, Waiting]])
+    service: dict[str, float] = field(default_factory=dict[str, float])
+    now: float = 0.0
+
+    def add(self, waiting: Waiting) -> None:
+        node = waiting.node
+        heappush(self.nodes.setdefault(node, []), waiting)
+        # A newcomer starts level with who is served now: no credit for time in which it did not wait.
+        self.service[node] = max(self.service.get(node, 0.0), self.now)
+        self._enter(node)
+
+    def first(self) -> Waiting | None:
+        """The next call, left in place."""
+        while self.heap:
+            service, waiting = self.heap[0]
+            queue = self.nodes.get(waiting.node, [])
+            while queue and not queue[0].live:
+                heappop(queue)
+            if not queue:
+                self.nodes.pop(waiting.node, None)
+            elif queue[0] is waiting and service == self.service[waiting.node]:
+                return waiting
+            heappop(self.heap)
+            if queue and queue[0] is not waiting and service == self.service[waiting.node]:
+                self._enter(waiting.node)
+        return None
+
+    def pop(self) -> None:
+        """Take out what `first` gave."""
+        service, waiting = heappop(self.heap)
+        heappop(self.nodes[waiting.node])
+        self.now = max(self.now, service)
+        self._enter(waiting.node)
+
+    def serve(self, node: str, tokens: int) -> None:
+        """node was served tokens more; less than 0 where it was promised more than it used."""
+        self.service[node] = self.service.get(node, 0.0) + tokens
+        self._enter(node)
+        if len(self.service) > REMEMBERED:
+            kept = self.nodes.keys() | {n for n, s in self.service.items() if s > self.now}
+            self.service = {n: self.service[n] for n in kept if n in self.service}
+
+    def _enter(self, node: str) -> None:
+        if queue := self.nodes.get(node):
+            heappush(self.heap, (self.service[node], queue[0]))
+
+
+@dataclass(slots=True)
+class Queue:
+    """All that waits, with the ledger and the fleet it waits for."""
+
+    ledger: Ledger
+    fleet: Fleet
+    pools: dict[str, Pool] = field(default_factory=dict[str, Pool])
+    lines: dict[str, list[Waiting]] = field(default_factory=dict[str, list[Waiting]])
+    woken: set[str] = field(default_factory=set[str])
+    judging: dict[str, int] = field(default_factory=dict[str, int])
+    judges: dict[str, int] = field(default_factory=dict[str, int])
+    turn: Callable[[], None] = lambda: None
+    count: int = 0
+
+    def arrive(self, call: Call, amount: Amount | None) -> Waiting:
+        """Have call wait for a slot, and for amount where it costs something; `admit` then decides."""
+        self.count += 1
+        match call:
+            case ModelCall():
+                pool, group = call.model, call.group
+            case VerifierCall():
+                pool, group = verifier_pool(call), ""
+                self.judges[pool] = call.verifier.inflight or VERIFIER_INFLIGHT
+        node = f"{call.account} {call.address.rpartition('/')[0]}"
+        waiting = Waiting(self.count, pool, node, call.account, amount, group)
+        self.pools.setdefault(pool, Pool()).add(waiting)
+        return waiting
+
+    def withdraw(self, waiting: Waiting) -> None:
+        """waiting gives up; whoever stood behind it may go."""
+        waiting.gone = True
+        for account in self.ledger.accounts[waiting.account].upwards():
+            self._wake(account.name)
+
+    def freed(self, grant: Grant) -> None:
+        if grant.replica is None:
+            self.judging[grant.waiting.pool] -= 1
+        else:
+            self.fleet.give_back(grant.replica)
+
+    def settled(self, grant: Grant, actual: Amount) -> None:
+        hold, waiting = grant.hold, grant.waiting
+        assert hold is not None
+        self.ledger.settle(hold, actual)
+        self.pools[waiting.pool].serve(waiting.node, actual.tokens - hold.amount.tokens)
+        for account in hold.account.upwards():
+            self._wake(account.name)
+
+    def _wake(self, account: str) -> None:
+        if account in self.lines:
+            self.woken.add(account)
+
+    def has_place(self, waiting: Waiting, now: float) -> bool:
+        if waiting.pool in self.judges:
+            return self.judging.get(waiting.pool, 0) < self.judges[waiting.pool]
+        return self.fleet.has_place(waiting.pool, waiting.tokens, now)
+
+    def first(self, account: str) -> Waiting | None:
+        """The head of the account's line."""
+        line = self.lines.get(account)
+        while line and not line[0].live:
+            heappop(line)
+        if not line:
+            self.lines.pop(account, None)
+            return None
+        return line[0]
+
+    def wake_at(self, now: float) -> float:
+        """When the passing of time may let a call go; infinite where only an event can."""
+        waits = [
+            self.fleet.opens_at(name, head.tokens, now)
+            for name, pool in self.pools.items()
+            if name not in self.judges and (head := pool.first()) is not None
+        ]
+        return min(waits, default=math.inf)
+
+
+def verifier_pool(call: VerifierCall) -> str:
+    """The name of the verifier's own pool: the same verifier, the same pool, whoever asks."""
+    wanted = digest([call.verifier.kind, dict(call.verifier.args)])
+    return f"verifier {call.verifier.name} {wanted[:16]}"
+
+
+def admit(queue: Queue, now: float) -> list[Waiting]:
+    """Decide all that can be decided now; each call returned has its outcome."""
+    decided: list[Waiting] = []
+    while queue.woken:
+        _advance_line(queue, queue.woken.pop(), now, decided)
+    for name, pool in queue.pools.items():
+        _fill(queue, name, pool, now, decided)
+    return decided
+
+
+def _fill(queue: Queue, name: str, pool: Pool, now: float, decided: list[Waiting]) -> None:
+    """Give the pool's free slots away."""
+    while (head := pool.first()) is not None:
+        refusal = None if name in queue.judges else queue.fleet.refusal(name, now)
+        if refusal is None and not queue.has_place(head, now):
+            return
+        pool.pop()
+        if refusal is not None:
+            head.outcome = refusal
+            decided.append(head)
+        else:
+            _consider(queue, head, now, decided)
+
+
+def _advance_line(queue: Queue, account: str, now: float, decided: list[Waiting]) -> None:
+    """Let the line of account move as far as its money goes."""
+    moved = 0
+    while (head := queue.first(account)) is not None:
+        heappop(queue.lines[account])
+        if queue.has_place(head, now):
+            refused_by = _consider(queue, head, now, decided)
+        else:
+            refused_by = _try_money(queue, head, decided)
+            moved += head.outcome is None and refused_by is None
+        if refused_by == account:
+            return
+        if moved >= MOVES and queue.ledger.accounts[account].held != NOTHING:
+            return
+
+
+def _blocked(queue: Queue, waiting: Waiting) -> str | None:
+    """The nearest account above waiting where somebody who came earlier waits for money."""
+    for account in queue.ledger.accounts[waiting.account].upwards():
+        head = queue.first(account.name)
+        if head is not None and head < waiting:
+            return account.name
+    return None
+
+
+def _hold(queue: Queue, waiting: Waiting, decided: list[Waiting]) -> Hold | str | None:
+    """The hold, None where none is needed or the call's outcome is set, or the account whose line it joined."""
+    if waiting.amount is None:
+        return None
+    by = _blocked(queue, waiting)
+    if by is None:
+        match queue.ledger.hold(waiting.account, waiting.amount):
+            case Hold() as hold:
+                return hold
+            case Refused(account=account, dimension=dimension, final=True):
+                waiting.outcome = BudgetExhausted(account, dimension)
+                decided.append(waiting)
+                return None
+            case Refused(account=account):
+                by = account
+    heappush(queue.lines.setdefault(by, []), waiting)
+    return by
+
+
+def _try_money(queue: Queue, waiting: Waiting, decided: list[Waiting]) -> str | None:
+    """Send waiting to its pool if its money is there; the account whose line it joined, else None."""
+    match _hold(queue, waiting, decided):
+        case str() as by:
+            return by
+        case Hold() as hold:
+            queue.ledger.release(hold)
+            queue.pools[waiting.pool].add(waiting)
+        case None:
+            pass
+    return None
+
+
+def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]) -> str | None:
+    """Grant waiting what it needs; its pool has a place. The account whose line it joined, else None."""
+    found = _hold(queue, waiting, decided)
+    if isinstance(found, str):
+        return found
+    if waiting.outcome is not None:
+        return None
+    replica: Replica | None = None
+    if waiting.pool in queue.judges:
+        queue.judging[waiting.pool] = queue.judging.get(waiting.pool, 0) + 1
+    else:
+        replica = queue.fleet.place(waiting.pool, waiting.group, waiting.tokens, now)
+        assert replica is not None, "has_place was asked in the same step"
+    queue.pools[waiting.pool].serve(waiting.node, waiting.tokens)
+    waiting.outcome = Grant(waiting, replica, found, queue, queue.turn)
+    decided.append(waiting)
+    return None
+
+
+class Admission:
+    """The door all calls of a process pass. Use it from one event loop."""
+
+    def __init__(self, ledger: Ledger, fleet: Fleet) -> None:
+        self.ledger = ledger
+        self.fleet = fleet
+        self._queue = Queue(ledger, fleet, turn=self.turn)
+        self._waiting: dict[Waiting, None] = {}
+        self._keeper: Waiting | None = None
+        self._alarm: anyio.CancelScope | None = None
+
+    async def enter(
+        self, call: Call, amount: Amount | None, tell: Callable[[str, float | None], None]
+    ) -> Grant:
+        """Wait, holding nothing, until call may be sent; amount is then held, its slot taken.
+
+        tell(why, seconds) is called once if it has to wait: budget, slot, busy or outage.
+        Raises BudgetExhausted where the amount can never fit, CallError where the model's endpoints
+        are closed, Outage. Cancelled, it leaves nothing behind.
+        """
+        waiting = self._queue.arrive(call, amount)
+        self._waiting[waiting] = None
+        self.turn()
+        try:
+            if waiting.outcome is None:
+                tell(*self._why(waiting))
+                await self._wait(waiting)
+        except BaseException:
+            self._withdraw(waiting)
+            raise
+        assert waiting.outcome is not None
+        if isinstance(waiting.outcome, Exception):
+            raise waiting.outcome
+        return waiting.outcome
+
+    def turn(self) -> None:
+        """Decide anew, after something changed that this door does not see (an account, a replica)."""
+        now = anyio.current_time()
+        for waiting in admit(self._queue, now):
+            self._waiting.pop(waiting, None)
+            waiting.wake.set()
+        if self._alarm is not None:
+            self._alarm.deadline = max(self._queue.wake_at(now), now + TICK_S)
+
+    def poke(self) -> None:
+        """The same, for all lines: after a limit was raised, or a hold ended elsewhere."""
+        self._queue.woken.update(self._queue.lines)
+        self.turn()
+
+    async def _wait(self, waiting: Waiting) -> None:
+        """Wait for the outcome. One of those who wait, the keeper, also watches the clock for all."""
+        while waiting.outcome is None:
+            if self._keeper is not None:
+                await waiting.wake.wait()
+            else:
+                self._keeper = waiting
+                try:
+                    await self._keep(waiting)
+                finally:
+                    self._keeper = self._alarm = None
+                    self._hand_over(waiting)
+            if waiting.outcome is None:
+                waiting.wake = anyio.Event()
+
+    async def _keep(self, waiting: Waiting) -> None:
+        while waiting.outcome is None:
+            now = anyio.current_time()
+            # Never in the past: a clock that only jumps when all wait would stand still.
+            wake_at = max(self._queue.wake_at(now), now + TICK_S)
+            with anyio.CancelScope(deadline=wake_at) as self._alarm:
+                await waiting.wake.wait()
+            self.turn()
+
+    def _hand_over(self, keeper: Waiting) -> None:
+        """Wake another one, which then finds that there is no keeper."""
+        other = next((one for one in self._waiting if one is not keeper), None)
+        if other is not None:
+            other.wake.set()
+
+    def _withdraw(self, waiting: Waiting) -> None:
+        self._waiting.pop(waiting, None)
+        if isinstance(waiting.outcome, Grant):
+            waiting.outcome.leave()
+            waiting.outcome.settle(NOTHING)
+        else:
+            self._queue.withdraw(waiting)
+            self.turn()
+
+    def _why(self, waiting: Waiting) -> tuple[str, float | None]:
+        now = anyio.current_time()
+        if waiting.amount is not None and self._in_line(waiting):
+            return "budget", None
+        if waiting.amount is None:
+            return "slot", None
+        opens = self.fleet.opens_at(waiting.pool, waiting.tokens, now)
+        return self.fleet.why(waiting.pool, now), None if opens == math.inf else opens - now
+
+    def _in_line(self, waiting: Waiting) -> bool:
+        chain = self.ledger.accounts[waiting.account].upwards()
+        return any(waiting in self._queue.lines.get(account.name, ()) for account in chain)

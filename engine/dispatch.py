@@ -1,0 +1,345 @@
+"""The path of one call, put together: journal look-up, retry, admission, intent on disk, the wire, then
+answer and settlement on disk.
+
+Each step is a small function of its own; this file's order is the order of the promises. An answered
+call costs nothing again; what may be paid is held before it is sent; what was sent is settled once,
+however it ended; no answer is used before it is on disk.
+"""
+
+import math
+import random
+import uuid
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+import anyio
+import anyio.lowlevel
+
+from podium.dsl.program import Model
+
+from .admit import Admission, Grant, verifier_pool
+from .call import (
+    Call,
+    CallError,
+    Client,
+    Handler,
+    Interrupted,
+    ModelCall,
+    ModelReply,
+    Pausing,
+    Replica,
+    Reply,
+    Usage,
+    VerifierCall,
+    VerifierReply,
+    reply_body,
+    request_digest,
+)
+from .event import CallAnswered, CallFailed, CallIntended, CallWaits
+from .journal import Journal, message_blob
+from .ledger import NOTHING, Amount
+from .retry import GiveUp, Resend, after
+from .tokens import estimate, spent, worst
+from .value import Verdict
+
+Verify = Callable[[VerifierCall], Awaitable[Verdict]]
+# A verifier that errs so often running says nothing about the attempts.
+BROKEN_AFTER = 3
+
+
+class Gate:
+    """Closed by `interrupt`: no call of the run is sent from then on. cause: the first one given.
+
+    Calls that wait, and those that come, raise Interrupted; what is in flight goes on to its end.
+    """
+
+    def __init__(self) -> None:
+        self.cause: str | None = None
+        self._scopes: set[anyio.CancelScope] = set()
+
+    def interrupt(self, cause: str) -> None:
+        self.cause = self.cause or cause
+        for scope in self._scopes:
+            scope.cancel()
+
+    @contextmanager
+    def waiting(self) -> Generator[None, None, None]:
+        """Around every wait of a call that is not sent."""
+        if self.cause is not None:
+            raise Interrupted(self.cause)
+        with anyio.CancelScope() as scope:
+            self._scopes.add(scope)
+            try:
+                yield
+                return
+            finally:
+                self._scopes.discard(scope)
+        raise Interrupted(self.cause)
+
+
+@dataclass(slots=True)
+class Path:
+    """What the calls of one run pass through. verify raises CallError("verifier") where it fails."""
+
+    journal: Journal
+    admission: Admission
+    client: Client
+    models: Mapping[str, Model]
+    verify: Verify
+    chance: random.Random
+    gate: Gate
+    errors: dict[str, int] = field(default_factory=dict[str, int])
+    judging: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
+
+
+def handler(
+    journal: Journal,
+    admission: Admission,
+    client: Client,
+    *,
+    models: Mapping[str, Model],
+    verify: Verify,
+    chance: random.Random,
+    gate: Gate,
+) -> Handler:
+    """The run's door to the world. models by name, for their prices; chance spreads resends.
+
+    Raises BudgetExhausted, CallError, Interrupted (with its kinds Outage, VerifierBroken and DiskError,
+    after which the gate is closed), Diverged. Cancelled, a call in flight is charged at its hold and
+    leaves no slot, no hold and no stream behind.
+    """
+    path = Path(journal, admission, client, models, verify, chance, gate)
+
+    async def call(call: Call) -> Reply:
+        request = request_digest(call)
+        known = journal.answered(call.address, request)
+        if known is not None:
+            await anyio.lowlevel.checkpoint()
+            return known
+        try:
+            if isinstance(call, VerifierCall):
+                return await _judge_once(path, call, request)
+            return await _with_retries(path, call, request)
+        except Pausing as pausing:
+            gate.interrupt(pausing.cause)
+            raise
+
+    return call
+
+
+async def _judge_once(path: Path, call: VerifierCall, request: str) -> Reply:
+    """The verdict on this content, made once in the run whoever asks; who asks meanwhile waits for it.
+
+    Where the one who judges fails or is cancelled, the next one judges.
+    """
+    while True:
+        known = path.journal.judged(request)
+        if known is not None:
+            await anyio.lowlevel.checkpoint()
+            return known
+        if request not in path.judging:
+            break
+        with path.gate.waiting():
+            await path.judging[request].wait()
+    ready = path.judging[request] = anyio.Event()
+    try:
+        return await _with_retries(path, call, request)
+    finally:
+        del path.judging[request]
+        ready.set()
+
+
+async def _with_retries(path: Path, call: Call, request: str) -> Reply:
+    tries = 0
+    while True:
+        grant = await _admitted(path, call)
+        tries += 1
+        try:
+            return await _try(path, call, request, grant)
+        except CallError as error:
+            match _next_step(path, error, tries, grant.replica):
+                case GiveUp():
+                    raise
+                case Resend(wait_s=wait_s):
+                    with path.gate.waiting():
+                        await anyio.sleep(wait_s)
+
+
+def _next_step(
+    path: Path, error: CallError, tries: int, replica: Replica | None
+) -> Resend | GiveUp:
+    now = anyio.current_time()
+    waits = replica is not None and path.admission.fleet.waits_for_endpoint(replica, now)
+    return after(error, tries, waits_for_endpoint=waits, chance=path.chance)
+
+
+async def _admitted(path: Path, call: Call) -> Grant:
+    """Wait until call may be sent. The wait is told as an event."""
+
+    def tell(why: str, seconds: float | None) -> None:
+        path.journal.emit(CallWaits(call.address, why, seconds))
+
+    amount = None
+    if isinstance(call, ModelCall):
+        amount = worst(call, path.models[call.model].price)
+    with path.gate.waiting():
+        grant = await path.admission.enter(call, amount, tell)
+    if path.gate.cause is not None:
+        grant.leave()
+        grant.settle(NOTHING)
+        raise Interrupted(path.gate.cause)
+    return grant
+
+
+async def _try(path: Path, call: Call, request: str, grant: Grant) -> Reply:
+    """Send once. On every way out the slot is given back and the hold settled."""
+    try_ = path.journal.tries(call.address)
+    held = NOTHING if grant.hold is None else grant.hold.amount
+    began = anyio.current_time()
+
+    def fail(kind: str, message: str, charge: Amount, usage: Usage, estimated: bool) -> None:
+        seconds = anyio.current_time() - began
+        path.journal.emit(
+            CallFailed(
+                call.address, try_, call.account, kind, message, charge, usage, estimated, seconds
+            )
+        )
+        grant.leave()
+        grant.settle(charge)
+
+    try:
+        await _intend(path, call, request, grant, try_, held)
+    except BaseException:
+        grant.leave()
+        grant.settle(NOTHING)
+        raise
+    try:
+        await anyio.lowlevel.checkpoint_if_cancelled()
+    except BaseException:
+        fail("cancelled", "before it was sent", NOTHING, Usage(), estimated=False)
+        raise
+    try:
+        reply = await _send(path, call, grant, try_)
+    except CallError as error:
+        charge, usage, estimated = _charge(path, call, error, held)
+        if grant.replica is not None:
+            path.admission.fleet.failed(grant.replica, error, anyio.current_time())
+        fail(error.kind, error.message, charge, usage, estimated)
+        _count_verifier_error(path, call, error)
+        raise
+    except BaseException:
+        # The server may have worked to the end of its cap: nobody will say what it used.
+        fail("cancelled", "in flight", held, Usage(), estimated=grant.hold is not None)
+        raise
+    return await _answer(path, call, reply, grant, try_, anyio.current_time() - began)
+
+
+async def _intend(
+    path: Path, call: Call, request: str, grant: Grant, try_: int, held: Amount
+) -> None:
+    """Put the intent on disk, with the texts it sends."""
+    match call:
+        case ModelCall():
+            blobs = [message_blob(message) for message in call.messages]
+            assert grant.replica is not None
+            intent = CallIntended(
+                call.address,
+                try_,
+                call.account,
+                "model",
+                request,
+                held,
+                call.model,
+                grant.replica.name,
+                tuple(name for name, _ in blobs),
+            )
+        case VerifierCall():
+            blobs = []
+            intent = CallIntended(call.address, try_, call.account, "verifier", request, held)
+        case _:
+            assert_never(call)
+    await path.journal.commit([intent], blobs)
+
+
+async def _send(path: Path, call: Call, grant: Grant, try_: int) -> Reply:
+    match call:
+        case ModelCall():
+            assert grant.replica is not None
+            name = f"{path.journal.run}/{call.address}/{try_}"
+            request_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+            return _with_usage(call, await path.client.send(call, grant.replica, request_id))
+        case VerifierCall():
+            verdict = await path.verify(call)
+            if verdict.score is not None and not math.isfinite(verdict.score):
+                raise CallError("verifier", f"the score {verdict.score} is not a finite number")
+            return VerifierReply(verdict)
+
+
+def _with_usage(call: ModelCall, reply: ModelReply) -> ModelReply:
+    """The reply, with an estimate where the server reported nothing."""
+    used = reply.usage
+    if used.input or used.output:
+        return reply
+    return replace(reply, usage=estimate(call, reply.text, reply.reasoning))
+
+
+async def _answer(
+    path: Path, call: Call, reply: Reply, grant: Grant, try_: int, seconds: float
+) -> Reply:
+    """Put answer and settlement on disk in one commit; the hold lasts until they are."""
+    usage, charge = Usage(), NOTHING
+    if isinstance(call, ModelCall) and isinstance(reply, ModelReply):
+        usage = reply.usage
+        charge = spent(usage, path.models[call.model].price)
+    _tell_answer(path, call, grant, charge)
+    grant.leave()
+    try:
+        await path.journal.commit(
+            [
+                CallAnswered(
+                    call.address, try_, call.account, charge, usage, reply_body(reply), seconds
+                )
+            ]
+        )
+    finally:
+        grant.settle(charge)
+    return reply
+
+
+def _tell_answer(path: Path, call: Call, grant: Grant, charge: Amount) -> None:
+    if isinstance(call, VerifierCall):
+        path.errors[verifier_pool(call)] = 0
+        return
+    assert grant.replica is not None
+    assert grant.hold is not None
+    fleet, held = path.admission.fleet, grant.hold.amount
+    fleet.answered(grant.replica)
+    if charge.usd > held.usd or charge.tokens > held.tokens:
+        error = CallError(
+            "protocol",
+            f"{grant.replica.name} used {charge.tokens} tokens where at most {held.tokens} were"
+            f" possible, at {call.address}; no call is sent to its endpoint",
+        )
+        fleet.close(grant.replica, error)
+
+
+def _count_verifier_error(path: Path, call: Call, error: CallError) -> None:
+    """Raises VerifierBroken where the call's verifier has erred too often running."""
+    if isinstance(call, VerifierCall):
+        pool = verifier_pool(call)
+        path.errors[pool] = path.errors.get(pool, 0) + 1
+        if path.errors[pool] >= BROKEN_AFTER:
+            raise VerifierBroken(call.verifier.name, error.message) from error
+
+
+def _charge(path: Path, call: Call, error: CallError, held: Amount) -> tuple[Amount, Usage, bool]:
+    """What a failed try is charged, the usage behind it, and whether that is a bound of ours."""
+    if not isinstance(call, ModelCall):
+        return NOTHING, Usage(), False
+    if error.usage is not None:
+        return spent(error.usage, path.models[call.model].price), error.usage, error.usage.estimated
+    if error.maybe_paid:
+        return held, Usage(), True
+    return (NOTHING if error.kind == "unreachable" else Amount(calls=1)), Usage(), False

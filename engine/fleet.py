@@ -1,0 +1,297 @@
+"""The replicas and what is known of their load, limits and health. Pure state; time and chance come in.
+
+An endpoint is a server and the key used there: what it says (busy, no money, down) counts for all
+models and replicas behind it. An endpoint that is down is tried by one call at a time.
+"""
+
+import random
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Literal
+
+from podium.dsl.program import Limits
+
+from .call import CallError, Outage, Replica
+from .retry import backoff, pause
+
+# Bounded load: a group stays on its replica while that has at most a quarter more than the mean.
+IMBALANCE = 1.25
+GROUPS = 50_000
+# After a pause the slots of an endpoint are filled again over this time, not in one instant.
+RAMP_S = 5.0
+# A refused key or an empty account is asked for again after this time, by runs that come later.
+CLOSED_S = 60.0
+# Additive increase of 5 % per clean round, one cut to 80 % per episode of refusals: Inspect's controller.
+GROWTH, CUT, EPISODE_S, BINDS = 0.05, 0.8, 15.0, 0.8
+
+
+@dataclass(slots=True)
+class Window:
+    """At most count in any span of seconds; one item larger than count goes when nothing else is in it."""
+
+    count: int
+    seconds: float
+    used: int = 0
+    log: deque[tuple[float, int]] = field(default_factory=deque[tuple[float, int]])
+
+    def opens_at(self, amount: int, now: float) -> float:
+        """When amount fits: now or later."""
+        while self.log and self.log[0][0] + self.seconds <= now:
+            self.used -= self.log.popleft()[1]
+        excess, opens = self.used + amount - self.count, now
+        for when, size in self.log:
+            if excess <= 0:
+                break
+            excess, opens = excess - size, when + self.seconds
+        return opens
+
+    def take(self, amount: int, now: float) -> None:
+        self.used += amount
+        self.log.append((now, amount))
+
+
+@dataclass(slots=True)
+class Site:
+    """An endpoint's state. Times are the caller's clock; down_since None: it is up, as far as known.
+
+    closed: why nothing is sent there until closed_until.
+    """
+
+    name: str
+    paused_until: float = -inf
+    ramp: int = 0
+    refusals: int = 0
+    answered: bool = False
+    down_since: float | None = None
+    failures: int = 0
+    probing: bool = False
+    closed: CallError | None = None
+    closed_until: float = -inf
+
+    def opens_at(self, now: float) -> float:
+        """When a call may go there; infinite while a probe is under way."""
+        closed = self.closed_until if self.closed is not None else -inf
+        probed = inf if self.down_since is not None and self.probing else now
+        return max(now, self.paused_until, closed, probed)
+
+
+@dataclass(slots=True)
+class Spot:
+    """A replica's state. limit: how many calls it has been seen to bear, at most its inflight."""
+
+    replica: Replica
+    site: Site
+    limit: float
+    inflight: int = 0
+    cut_at: float = -inf
+
+    @property
+    def free(self) -> bool:
+        return self.inflight < int(self.limit)
+
+
+@dataclass(slots=True)
+class Pool:
+    """The replicas of one model, and the rates it bears."""
+
+    spots: list[Spot]
+    calls: Window | None
+    tokens: Window | None
+
+
+def _site_name(replica: Replica) -> str:
+    key = replica.endpoint.key
+    return replica.url if key is None else f"{replica.url} with {key.name}"
+
+
+class Fleet:
+    """All replicas by model. outage_s: for how long an endpoint that answered before is waited for."""
+
+    def __init__(self, chance: random.Random, *, outage_s: float = 1800.0) -> None:
+        self._chance = chance
+        self._outage_s = outage_s
+        self._pools: dict[str, Pool] = {}
+        self._sites: dict[str, Site] = {}
+        self._spots: dict[str, Spot] = {}
+        self._groups: OrderedDict[tuple[str, str], Spot] = OrderedDict()
+
+    def add(self, model: str, replicas: Iterable[Replica], limits: Limits = Limits()) -> None:
+        """Have model served by replicas, instead of those it had. Each bears its own `inflight` calls;
+        of limits the rates count here, for all replicas together."""
+        spots = [self._spot(replica) for replica in replicas]
+        self._pools[model] = Pool(
+            spots,
+            None if limits.calls is None else Window(*limits.calls),
+            None if limits.tokens is None else Window(*limits.tokens),
+        )
+
+    def _spot(self, replica: Replica) -> Spot:
+        site = self._sites.setdefault(_site_name(replica), Site(_site_name(replica)))
+        known = self._spots.get(replica.name)
+        if known is None or known.replica != replica:
+            known = self._spots[replica.name] = Spot(replica, site, float(replica.inflight))
+        return known
+
+    # --- placement ---
+
+    def place(self, model: str, group: str, tokens: int, now: float) -> Replica | None:
+        """A replica for a call of at most tokens, its slot taken; None where none is free now.
+
+        The replica that group used last, unless that would make the load uneven; else the least loaded.
+        """
+        pool = self._pools[model]
+        open_spots = [spot for spot in pool.spots if spot.free and spot.site.opens_at(now) <= now]
+        if not open_spots or self._rates_open(pool, tokens, now) > now:
+            return None
+        spot = self._choose(pool, (model, group), open_spots)
+        spot.inflight += 1
+        self._enter(spot.site, pool, now)
+        for window, amount in ((pool.calls, 1), (pool.tokens, tokens)):
+            if window is not None:
+                window.take(amount, now)
+        return spot.replica
+
+    def has_place(self, model: str, tokens: int, now: float) -> bool:
+        """Whether `place` would find one."""
+        pool = self._pools[model]
+        return (
+            any(spot.free and spot.site.opens_at(now) <= now for spot in pool.spots)
+            and self._rates_open(pool, tokens, now) <= now
+        )
+
+    def _rates_open(self, pool: Pool, tokens: int, now: float) -> float:
+        calls = now if pool.calls is None else pool.calls.opens_at(1, now)
+        return max(calls, now if pool.tokens is None else pool.tokens.opens_at(tokens, now))
+
+    def _choose(self, pool: Pool, key: tuple[str, str], spots: list[Spot]) -> Spot:
+        last = self._groups.get(key) if key[1] else None
+        mean = (sum(spot.inflight for spot in pool.spots) + 1) / len(pool.spots)
+        if last is None or last not in spots or last.inflight + 1 > IMBALANCE * mean + 1:
+            last = min(spots, key=lambda spot: spot.inflight / spot.limit)
+        if key[1]:
+            self._groups[key] = last
+            self._groups.move_to_end(key)
+            if len(self._groups) > GROUPS:
+                self._groups.popitem(last=False)
+        return last
+
+    def _enter(self, site: Site, pool: Pool, now: float) -> None:
+        site.probing = site.down_since is not None
+        if site.ramp:
+            site.ramp -= 1
+            slots = sum(int(spot.limit) for spot in pool.spots if spot.site is site)
+            gap = RAMP_S / max(1, slots)
+            site.paused_until = now + gap * (0.5 + self._chance.random())
+
+    def give_back(self, replica: Replica) -> None:
+        """The slot is free again."""
+        spot = self._spots[replica.name]
+        spot.inflight -= 1
+        spot.site.probing = False
+
+    # --- questions ---
+
+    def opens_at(self, model: str, tokens: int, now: float) -> float:
+        """When a call may next be placed by the mere passing of time; infinite where only a call that
+        ends can make room."""
+        pool = self._pools[model]
+        sites = [spot.site.opens_at(now) for spot in pool.spots if spot.free]
+        opens = max(min(sites, default=inf), self._rates_open(pool, tokens, now))
+        ends = [self._outage_ends(spot.site) for spot in pool.spots]
+        return min(opens, max(ends, default=inf))
+
+    def why(self, model: str, now: float) -> Literal["slot", "busy", "outage"]:
+        """Why a call to model waits."""
+        pool = self._pools[model]
+        if all(spot.site.down_since is not None for spot in pool.spots):
+            return "outage"
+        sites = [spot.site for spot in pool.spots if spot.free]
+        return "busy" if sites and all(site.opens_at(now) > now for site in sites) else "slot"
+
+    def refusal(self, model: str, now: float) -> CallError | Outage | None:
+        """Why no call to model can be sent at all; None where waiting may help."""
+        pool = self._pools.get(model)
+        if pool is None or not pool.spots:
+            return CallError("unreachable", f"no replica serves the model {model}")
+        sites = [spot.site for spot in pool.spots]
+        closed = [s.closed for s in sites if s.closed is not None and s.closed_until > now]
+        if len(closed) == len(sites):
+            return closed[0]
+        if all(now >= self._outage_ends(site) for site in sites):
+            site = sites[0]
+            return Outage(
+                site.name, now - (site.down_since or now), "no connection, or only errors"
+            )
+        return None
+
+    def _outage_ends(self, site: Site) -> float:
+        return inf if site.down_since is None else site.down_since + self._outage_s
+
+    def waits_for_endpoint(self, replica: Replica, now: float) -> bool:
+        """After a failure there: it is down after it had answered, or another endpoint serves the model."""
+        site = self._spots[replica.name].site
+        others = {spot.site.name for spot in self._pools[replica.model].spots} - {site.name}
+        open_ = any(self._sites[name].closed_until <= now for name in others)
+        return site.down_since is not None or open_
+
+    # --- what calls tell ---
+
+    def answered(self, replica: Replica) -> None:
+        """A call ended well there: the endpoint is up. Before its slot is given back."""
+        spot = self._spots[replica.name]
+        self._up(spot.site)
+        spot.site.answered, spot.site.refusals = True, 0
+        # Grow only while the limit binds, else it drifts away from what was seen.
+        if spot.inflight >= BINDS * spot.limit:
+            spot.limit = min(float(replica.inflight), spot.limit + GROWTH)
+
+    def _up(self, site: Site) -> None:
+        site.down_since, site.failures = None, 0
+        if site.closed is not None and site.closed.kind == "unreachable":
+            site.closed, site.closed_until = None, -inf
+
+    def failed(self, replica: Replica, error: CallError, now: float) -> None:
+        """A call failed there: pause, close or watch the endpoint, as the error says. Before its slot is
+        given back, so that nobody takes it too soon."""
+        spot = self._spots[replica.name]
+        site = spot.site
+        match error.kind:
+            case "busy":
+                self._up(site)
+                self._busy(spot, error, now)
+            case "unreachable":
+                self._down(site, error, now)
+            case "server" | "cut" | "silent" | "protocol":
+                site.failures += 1
+                # One failing call may be its own fault; as many as a call is allowed are the server's.
+                if site.answered and error.kind == "server" and site.failures >= 5:
+                    self._down(site, error, now)
+            case "credentials" | "quota":
+                self.close(replica, error, now + CLOSED_S)
+            case "request" | "model" | "overflow" | "reply" | "verifier":
+                self._up(site)
+
+    def _busy(self, spot: Spot, error: CallError, now: float) -> None:
+        site = spot.site
+        site.refusals += 1
+        # Refusals of one burst say the same thing: the longest pause counts, not their sum.
+        wait = pause(error, site.refusals, self._chance)
+        site.paused_until = max(site.paused_until, now + wait)
+        site.ramp = sum(int(s.limit) for s in self._spots.values() if s.site is site)
+        if now >= spot.cut_at + max(EPISODE_S, wait):
+            spot.cut_at, spot.limit = now, max(1.0, spot.limit * CUT)
+
+    def _down(self, site: Site, error: CallError, now: float) -> None:
+        if not site.answered:
+            site.closed, site.closed_until = error, now + CLOSED_S
+            return
+        site.failures += 1
+        site.down_since = now if site.down_since is None else site.down_since
+        site.paused_until = max(site.paused_until, now + backoff(site.failures, self._chance))
+
+    def close(self, replica: Replica, error: CallError, until: float = inf) -> None:
+        """Send nothing more to the replica's endpoint until then: error is what all calls there get."""
+        site = self._spots[replica.name].site
+        site.closed, site.closed_until = error, max(site.closed_until, until)

@@ -1,0 +1,79 @@
+"""What to do after a failed try: the one table of retries. Pure; chance comes in.
+
+Where a whole endpoint must wait (it is busy, it is down) the waiting is done in the fleet, so that
+everyone behind it waits and none of them is asleep when another endpoint of the model is free.
+"""
+
+import random
+from dataclasses import dataclass
+
+from .call import CallError, FailureKind
+
+# Tries of one call, the first included. The vendor said when to come back, so busy is allowed more.
+TRIES: dict[FailureKind, int] = {
+    "busy": 8,
+    "server": 5,
+    "cut": 5,
+    "silent": 5,
+    "protocol": 5,
+    "verifier": 2,
+    "unreachable": 1,
+    "credentials": 1,
+    "quota": 1,
+    "request": 1,
+    "model": 1,
+    "overflow": 1,
+    "reply": 1,
+}
+FIRST_S = 1.0
+LONGEST_S = 60.0
+# A server that asks for more than this is not believed.
+CLAMP_S = 600.0
+# Of the wait, on top of it: nobody comes back before the time that was asked for, nor all at once.
+JITTER = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Resend:
+    """Try again after wait_s seconds, in which nothing is held."""
+
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The call fails with its last error."""
+
+
+def after(
+    error: CallError, tries: int, *, waits_for_endpoint: bool, chance: random.Random
+) -> Resend | GiveUp:
+    """The next step after error. tries: made so far in this life of the run, from 1.
+
+    waits_for_endpoint: the endpoint answered before and is held to be down, or another one serves the
+    model: admission lets the call go when one is there, so it goes back to the queue at once.
+    """
+    match error.kind:
+        case "unreachable":
+            return Resend(0.0) if waits_for_endpoint else GiveUp()
+        case "server" if waits_for_endpoint:
+            return Resend(0.0)
+        case kind if tries >= TRIES[kind]:
+            return GiveUp()
+        case "busy" | "verifier":
+            return Resend(0.0)
+        case _:
+            return Resend(backoff(tries, chance))
+
+
+def backoff(failures: int, chance: random.Random) -> float:
+    """Seconds to wait after so many failures (from 1): doubling from 1 s to 60 s, and up to half more."""
+    plain = min(LONGEST_S, FIRST_S * 2.0 ** min(failures - 1, 10))
+    return plain * (1 + JITTER * chance.random())
+
+
+def pause(error: CallError, failures: int, chance: random.Random) -> float:
+    """Seconds for which a busy endpoint is left alone: what it asked for, clamped, else `backoff`."""
+    if error.retry_after_s is None:
+        return backoff(failures, chance)
+    return min(CLAMP_S, max(0.0, error.retry_after_s))
