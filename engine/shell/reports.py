@@ -22,10 +22,19 @@ def reject(error: ProgramError, *, as_json: bool) -> NoReturn:
 def show(problems: Sequence[Problem], *, as_json: bool) -> None:
     """All problems; as JSON on standard output even if there are none."""
     if as_json:
-        click.echo(safe_json(report.as_json(tuple(problems))))
-    elif problems:
-        console = stderr_console()
-        if console.is_terminal and not console.no_color:
-            click.echo(report.coloured(tuple(problems)), err=True, color=True)
-        else:
-            click.echo(safe(report.plain(tuple(problems))), err=True)
+        click.echo(safe_json(report.as_json(problems)))
+        return
+    for problem in problems:
+        if is_placeless(problem):
+            help_ = f"; {problem.help}" if problem.help else ""
+            click.echo(f"podium: {safe(problem.message + help_)}", err=True)
+    placed = [problem for problem in problems if not is_placeless(problem)]
+    console = stderr_console()
+    coloured = console.is_terminal and not console.no_color
+    text = report.coloured(placed) if coloured else report.plain(placed)
+    click.echo(text, err=True, nl=False, color=coloured)
+
+
+def is_placeless(problem: Problem) -> bool:
+    """Whether it is about a text that could not be had, so that there is no line to show."""
+    return problem.code == "E104" and not problem.place.source.text
