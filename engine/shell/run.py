@@ -21,7 +21,7 @@ from .session import RunningRun, carry
 from .texts import read_program
 
 if TYPE_CHECKING:
-    from podium.engine.run import Engine
+    from podium.engine.engine import Engine
 
 
 class RunCommand(click.Command):

@@ -156,28 +156,50 @@ def _watching(run: RunningRun, viewing: Viewing, ended: Ended) -> Generator[Prog
             sinks.append(log.seen)
         if out is not None:
             sinks.append(OutFolder(out, tell).seen)
-        watch = Watch(sinks)
-        for stamped in run.past():
-            watch.seen(stamped)
+        watch = Watch(run.past, sinks)
+        watch.catch_up()
         screen = progress(folded, program.budget, quiet=viewing.quiet)
         stack.callback(screen.close)
         watch.sinks.append(screen.seen)
         run.watchers.append(watch.seen)
         yield screen
+        watch.catch_up()
 
 
 @dataclass(slots=True)
 class Watch:
-    """Passes each event on once, by its number."""
+    """Passes each event on once and in order, by its number; past reads back those it was not told of.
 
+    What happened before the watcher came may not be readable yet. Later events then wait, and past is
+    asked again each time twice as many wait as before, and at the end, when all can be read.
+    """
+
+    past: Callable[[], Iterable[Stamped]]
     sinks: list[Callable[[Stamped], None]]
     next: int = 0
+    waiting: list[Stamped] = field(default_factory=list[Stamped])
+    patience: int = 1
 
     def seen(self, stamped: Stamped) -> None:
-        if stamped.number >= self.next:
-            self.next = stamped.number + 1
-            for sink in self.sinks:
-                sink(stamped)
+        if stamped.number == self.next:
+            self._pass_on(stamped)
+        elif stamped.number > self.next:
+            self.waiting.append(stamped)
+            if len(self.waiting) >= self.patience:
+                self.patience *= 2
+                self.catch_up()
+
+    def catch_up(self) -> None:
+        """Read what is missing, then pass on what waited for it."""
+        for stamped in (*self.past(), *self.waiting):
+            if stamped.number == self.next:
+                self._pass_on(stamped)
+        self.waiting = [one for one in self.waiting if one.number >= self.next]
+
+    def _pass_on(self, stamped: Stamped) -> None:
+        self.next += 1
+        for sink in self.sinks:
+            sink(stamped)
 
 
 async def _tick(screen: Progress) -> None:

@@ -183,9 +183,9 @@ def _node_text(folded: Fold, store: Store, address: str, spend: Spend, own: list
 
 def _whole_text(console: Console, store: Store, call: Tried) -> None:
     for message in call.messages:
-        role, _, digest = message.partition(":")
+        role = message.partition(":")[0]
         try:
-            text = store.blob(digest)
+            text = store.blob(message)
         except KeyError:
             text = "(not kept)"
         console.print(Text(f"\n[{safe_line(role, 20)}]", style="dim"))

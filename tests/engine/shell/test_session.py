@@ -10,6 +10,8 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from podium.dsl.program import Agent, Budget, Endpoint, Model, Program, Role, Template
 from podium.dsl.source import Place, Source, Span
@@ -25,7 +27,7 @@ from podium.engine.event import (
 )
 from podium.engine.shell.ending import conclude
 from podium.engine.shell.exits import Exit, ShellError
-from podium.engine.shell.session import Ended, RunningRun, Viewing, carry, translated
+from podium.engine.shell.session import Ended, RunningRun, Viewing, Watch, carry, translated
 from podium.engine.store import StoreError
 
 AT = Place(Source("a.team", ""), Span(0, 0))
@@ -192,6 +194,25 @@ def test_a_signal_before_the_run_began_leaves_at_once(capsys: pytest.CaptureFixt
     viewing = Viewing("runs.db")
     assert conclude(carried(finish, viewing, make), viewing) == Exit.INTERRUPTED
     assert "nothing was sent" in capsys.readouterr().err
+
+
+@given(st.integers(0, 40), st.data())
+def test_a_watcher_passes_on_every_event_once_and_in_order(total: int, data: st.DataObject) -> None:
+    events = [Stamped(number, 0.0, NodeStarted("main/a", "agent", "a")) for number in range(total)]
+    came = data.draw(st.integers(0, total), label="told of events from this one on")
+    lag = data.draw(st.integers(0, total), label="how far reading lies behind")
+    on_disk: list[Stamped] = []
+    seen: list[Stamped] = []
+    watch = Watch(lambda: on_disk, [seen.append])
+    for number, event in enumerate(events):
+        on_disk = events[: max(0, number - lag)]
+        if number == came:
+            watch.catch_up()
+        if number >= came:
+            watch.seen(event)
+    on_disk = events
+    watch.catch_up()
+    assert seen == events
 
 
 def test_a_server_that_is_down_is_exit_4_and_no_traceback() -> None:

@@ -1,0 +1,98 @@
+"""The command line as a whole: what it loads, what it says, how it ends."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from podium.engine.shell import cli
+from podium.engine.shell.exits import Exit, ShellError
+from podium.engine.shell.init import FILES
+
+COMMANDS = ["init", "check", "fmt", "graph", "run", "resume", "show", "verify"]
+
+
+def test_asking_for_the_version_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from podium.engine.shell.cli import main\n"
+        "try: main(['--version'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'rich', 'aiohttp', 'lark', 'anyio', 'orjson', 'sqlite3', 'podium.dsl.parse'}\n"
+        "print(sorted(heavy & set(sys.modules)), 'podium.engine.call' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "podium 0.1.0\n[] False\n"
+
+
+def test_help_lists_every_command_and_an_example_that_runs() -> None:
+    result = CliRunner().invoke(cli.main, ["--help"])
+    assert result.exit_code == 0
+    assert all(f"\n  {name} " in result.stdout for name in COMMANDS)
+    assert "Example: podium run -e" in result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_explains_itself_with_an_example(name: str) -> None:
+    result = CliRunner().invoke(cli.main, [name, "--help"])
+    assert result.exit_code == 0
+    assert "Example: podium" in result.stdout
+
+
+@pytest.mark.parametrize("words", [["sing"], ["run", "--sing"], ["check"], ["fmt"]])
+def test_a_wrong_use_is_exit_2(words: list[str]) -> None:
+    result = CliRunner().invoke(cli.main, words)
+    assert result.exit_code == Exit.USAGE
+    assert "Usage:" in result.stderr
+
+
+def with_command(monkeypatch: pytest.MonkeyPatch, raise_: Exception) -> None:
+    @click.command()
+    def command() -> None:
+        raise raise_
+
+    monkeypatch.setattr(cli.Commands, "get_command", lambda *_: command)
+
+
+def test_our_own_mistake_is_exit_5_and_says_what_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_command(monkeypatch, ValueError("odd\x1b[2J"))
+    result = CliRunner().invoke(cli.main, ["check"])
+    assert result.exit_code == Exit.BUG
+    assert "sorry" in result.stderr
+    assert "ValueError: odd\\x1b[2J" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_verbose_shows_our_own_mistake_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_command(monkeypatch, ValueError("odd"))
+    assert "Traceback" in CliRunner().invoke(cli.main, ["-v", "check"]).stderr
+
+
+def test_a_mistake_of_the_users_is_one_line_with_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_command(monkeypatch, ShellError("no such thing\x07", Exit.FAILED))
+    result = CliRunner().invoke(cli.main, ["check"])
+    assert (result.exit_code, result.stderr) == (Exit.FAILED, "podium: no such thing\\x07\n")
+
+
+def test_init_writes_a_project_and_never_overwrites(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    assert CliRunner().invoke(cli.main, ["init", str(folder)]).exit_code == 0
+    assert {path.name: path.read_text() for path in folder.iterdir()} == FILES
+    (folder / "hello.team").write_text("mine")
+    result = CliRunner().invoke(cli.main, ["init", str(folder)])
+    assert result.exit_code == 0
+    assert (folder / "hello.team").read_text() == "mine"
+    assert "kept" in result.stderr
+
+
+def test_init_where_nothing_can_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = CliRunner().invoke(cli.main, ["init", str(tmp_path / "file")])
+    assert result.exit_code == Exit.USAGE
+    assert "cannot write" in result.stderr
