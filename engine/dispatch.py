@@ -32,6 +32,7 @@ from .call import (
     Replica,
     Reply,
     Usage,
+    VerifierBroken,
     VerifierCall,
     VerifierReply,
     reply_body,
