@@ -91,6 +91,7 @@ class Path:
     verify: Verify
     chance: random.Random
     gate: Gate
+    pools: Mapping[str, str]
     errors: dict[str, int] = field(default_factory=dict[str, int])
     judging: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
 
@@ -104,14 +105,16 @@ def handler(
     verify: Verify,
     chance: random.Random,
     gate: Gate,
+    pools: Mapping[str, str] = MappingProxyType({}),
 ) -> Handler:
     """The run's door to the world. models by name, for their prices; chance spreads resends.
+    pools: the fleet's names of models that it knows under another than the program's.
 
     Raises BudgetExhausted, CallError, Interrupted (with its kinds Outage, VerifierBroken and DiskError,
     after which the gate is closed), Diverged. Cancelled, a call in flight is charged at its hold and
     leaves no slot, no hold and no stream behind.
     """
-    path = Path(journal, admission, client, models, verify, chance, gate)
+    path = Path(journal, admission, client, models, verify, chance, gate, pools)
 
     async def call(call: Call) -> Reply:
         request = request_digest(call)
@@ -185,6 +188,7 @@ async def _admitted(path: Path, call: Call) -> Grant:
     amount = None
     if isinstance(call, ModelCall):
         amount = worst(call, path.models[call.model].price)
+        call = replace(call, model=path.pools.get(call.model, call.model))
     with path.gate.waiting():
         grant = await path.admission.enter(call, amount, tell)
     if path.gate.cause is not None:

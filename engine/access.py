@@ -1,0 +1,113 @@
+"""Reaching the models of a run: its replicas found, its windows known, its first call affordable."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from podium.dsl.problem import Problem, ProgramError
+from podium.dsl.program import Model, Program, Task
+
+from .admit import Admission
+from .call import Client, Interrupted
+from .event import Event
+from .fleet import Fleet
+from .ledger import NOTHING, Amount, Ledger, Limit
+from .life import Access
+from .scope import World
+from .solo import reserve
+from .walk import Here, Walk
+
+T = TypeVar("T")
+# Where neither the file nor the server says how much a model can read.
+UNKNOWN_WINDOW = 8192
+
+
+@dataclass(slots=True, eq=False)
+class Door:
+    """One client, its fleet and its queue. known: the models behind it, by pool."""
+
+    client: Client
+    admission: Admission
+    known: dict[str, Model] = field(default_factory=dict[str, Model])
+
+    async def open(self, models: Mapping[str, Model], tell: Callable[[str], None]) -> Access:
+        """Probe models and add them to the fleet. Raises CallError: the first model's that fails."""
+        pools: dict[str, str] = {}
+        windows: dict[str, int] = {}
+        for name, model in models.items():
+            pool = self._pool(model)
+            replicas = await self.client.probe(model)
+            self.known[pool] = model
+            self.admission.fleet.add(pool, replicas, model.limits)
+            pools[name] = pool
+            told = [replica.context for replica in replicas if replica.context is not None]
+            windows[name] = model.context or min(told, default=UNKNOWN_WINDOW)
+            if model.context is None and not told:
+                tell(f"{name}: its window is not known; taken as {UNKNOWN_WINDOW} tokens")
+        return Access(self.client, self.admission, windows, pools)
+
+    def _pool(self, model: Model) -> str:
+        """The model's name, marked where another model behind this door has it already."""
+        pool = model.name
+        while self.known.get(pool, model) != model:
+            pool += "'"
+        return pool
+
+
+def door(client: Client, ledger: Ledger, chance: random.Random) -> Door:
+    return Door(client, Admission(ledger, Fleet(chance)))
+
+
+class _NoRecorder:
+    """Nothing happens while a first call is only priced."""
+
+    def emit(self, event: Event) -> None:
+        raise AssertionError("pricing a call records nothing")
+
+    def decide(self, address: str, name: str, take: Callable[[], T]) -> T:
+        return take()
+
+
+def least_call(program: Program, windows: Mapping[str, int], task: Task | None) -> Amount:
+    """What the first call of program's flow holds: below it nothing can be sent."""
+
+    async def closed(_: object) -> None:
+        raise Interrupted
+
+    ledger = Ledger()
+    ledger.open("", Limit())
+    world = World(program, closed, ledger, _NoRecorder(), "", windows, lambda _: None)  # type: ignore[arg-type]
+    here = Here(Walk(world), program.name, "", task or Task("none", ""))
+    return reserve(here, program.flow, here.task)
+
+
+def check_budget(program: Program, windows: Mapping[str, int]) -> None:
+    """Raises ProgramError where the run's budget cannot hold even its first call."""
+    task = program.tasks[0] if program.tasks else None
+    least = least_call(program, windows, task)
+    if least == NOTHING:
+        return
+    budget = program.budget
+    limits = {"usd": budget.usd, "tokens": budget.tokens, "calls": budget.calls}
+    for dimension, limit in limits.items():
+        need = getattr(least, dimension)
+        if limit is not None and need > limit:
+            raise ProgramError((_too_small(program, dimension, limit, need),))
+
+
+def _too_small(program: Program, dimension: str, limit: int, need: int) -> Problem:
+    shown = {
+        "usd": (f"${limit / 1e6:g}", f"${need / 1e6:g}"),
+        "tokens": (f"{limit} tokens", f"{need} tokens"),
+        "calls": (f"{limit} calls", f"{need} calls"),
+    }
+    has, wants = shown[dimension]
+    return Problem(
+        "E311",
+        f"a budget of {has} is too small for one call of run `{program.name}`, which may cost {wants}",
+        program.flow.place,
+        label="the first call of this flow",
+        notes=("the worst case of a call is held before it is sent: its prompt and its whole cap",),
+        help=f"raise the budget to at least {wants}, or lower `max_output` of the role",
+    )

@@ -1,0 +1,244 @@
+"""One run, live: what it is given to reach the world, its walk, its end.
+
+The rule this file keeps: a life that began ends with its holds settled and, while the disk takes it,
+with a `RunEnded`, whoever cancels it and whatever fails in it.
+"""
+
+import os
+import random
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import anyio
+
+from podium.dsl.program import Program, Task
+
+from .admit import Admission
+from .call import Client
+from .dispatch import Gate, Verify, handler
+from .event import AccountOpened, NodeEnded, NodeStarted, RunEnded, RunStarted, Stamped
+from .fold import Fold
+from .interpret import Result
+from .interpret import run as walk
+from .journal import Journal
+from .ledger import Ledger, Limit
+from .lives import Lived, lived
+from .outcome import Cancelled, Failed, Finished, Outcome, Passed, Paused, reason, word
+from .result import RunResult
+from .scope import World
+from .store import DiskError, Store, StoreError
+from .value import Attempt, Json
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A client with the door its calls pass: shared by the runs that use the same keys.
+
+    pools: for each of the run's models, the name under which the fleet knows its replicas.
+    """
+
+    client: Client
+    admission: Admission
+    windows: Mapping[str, int]
+    pools: Mapping[str, str]
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A run of this process, in its engine's task group: it goes on whoever watches it.
+
+    id: its name in the store. program: what it runs. account: the ledger account above it, or None.
+    """
+
+    id: str
+    program: Program
+    journal: Journal
+    store: Store
+    path: Path
+    account: str | None = None
+    gate: Gate = field(default_factory=Gate)
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    folded: Fold = field(default_factory=Fold)
+    _ended: anyio.Event = field(default_factory=anyio.Event)
+    _result: RunResult | None = None
+    _error: Exception | None = None
+
+    @property
+    def watchers(self) -> list[Callable[[Stamped], None]]:
+        """Called with each event, in the event loop, as it happens; they must not raise."""
+        return self.journal.watchers
+
+    def past(self) -> Iterable[Stamped]:
+        """The events on disk now."""
+        return self.store.events(self.id)
+
+    def events(self) -> AsyncIterator[Stamped]:
+        """Every event from the first, until the run ends. A slow reader holds nobody up."""
+        return self.journal.events()
+
+    def stop(self, cause: str = "user") -> None:
+        """Start no new work; what is in flight ends and is kept. The run can be resumed."""
+        self.gate.interrupt(cause)
+
+    def abort(self) -> None:
+        """Cancel what is in flight too: it is charged at its hold. The run can be resumed."""
+        self.gate.interrupt("user")
+        self.scope.cancel()
+
+    async def result(self) -> RunResult:
+        """The run's end, waited for. Raises the error that broke the run where that was no outcome."""
+        await self._ended.wait()
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None, "a run that ended without an error has a result"
+        return self._result
+
+    def finish(self, result: RunResult, error: Exception | None) -> None:
+        """Let those who wait for the result have it."""
+        self._result, self._error = result, error
+        self._ended.set()
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a life ended. error: what broke it, where that is no outcome of the run's own."""
+
+    outcome: Outcome
+    attempts: tuple[Attempt | None, ...] = ()
+    error: Exception | None = None
+
+
+async def live(
+    run: Run, access: Access, ledger: Ledger, verify: Verify, now: Callable[[], float]
+) -> None:
+    """One life of run. Cancelled, it ends as cancelled, which is raised on once everything is settled."""
+    before = lived(run.id, run.past())
+    began = now()
+    end = End(Cancelled())
+    try:
+        _begin(run, ledger)
+        with run.scope:
+            end = await _walked(run, access, ledger, verify, before)
+    except Exception as error:
+        end = End(_broken(run, error), error=None if run.journal.broken else error)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _close(run, end, before.total + now() - began)
+
+
+def _begin(run: Run, ledger: Ledger) -> None:
+    """The first events of a life; the ledger as the journal has it."""
+    run.journal.restore(ledger)
+    run.journal.emit(
+        RunStarted(run.journal.life + 1, os.getpid(), socket.gethostname(), version("podium"))
+    )
+    budget = run.program.budget
+    limit = Limit(budget.usd, budget.tokens, budget.calls)
+    if run.id not in ledger.accounts:
+        ledger.open(run.id, limit, run.account)
+        run.journal.emit(AccountOpened(run.id, run.account or "", *limit, budget.seconds))
+    ledger.tighten(run.id, limit)
+
+
+def _broken(run: Run, error: Exception) -> Outcome:
+    if run.journal.broken is not None:
+        return Paused("disk")
+    kind = "store" if isinstance(error, StoreError | DiskError) else "bug"
+    return Failed(kind, str(error) or type(error).__name__)
+
+
+async def _walked(run: Run, access: Access, ledger: Ledger, verify: Verify, before: Lived) -> End:
+    program = run.program
+    call = handler(
+        run.journal,
+        access.admission,
+        access.client,
+        models=program.models,
+        verify=verify,
+        chance=random.Random(f"{program.seed} {run.id}"),
+        gate=run.gate,
+        pools=access.pools,
+    )
+    world = World(
+        program,
+        call,
+        ledger,
+        run.journal,
+        run.id,
+        access.windows,
+        run.gate.interrupt,
+        before.seconds(),
+    )
+    if len(program.tasks) > 1:
+        return await _rows(world)
+    result = await walk(world, program.tasks[0] if program.tasks else None)
+    return End(result.outcome, (result.value,))
+
+
+async def _rows(world: World) -> End:
+    """Each task walked below the run, all at once, under the run's one budget."""
+    program = world.program
+    results: dict[int, Result] = {}
+
+    async def row(number: int, task: Task) -> None:
+        name = f"{program.name}/{number}.row"
+        results[number] = await walk(replace(world, program=replace(program, name=name)), task)
+
+    world.recorder.emit(NodeStarted(program.name, "rows", program.name))
+    async with anyio.create_task_group() as tasks:
+        for number, task in enumerate(program.tasks, 1):
+            tasks.start_soon(row, number, task)
+    done = [results[number] for number in sorted(results)]
+    outcome = joined([result.outcome for result in done])
+    world.recorder.emit(NodeEnded(program.name, word(outcome), reason(outcome)))
+    return End(outcome, tuple(result.value for result in done))
+
+
+def joined(outcomes: list[Outcome]) -> Outcome:
+    """The outcome of a run of several tasks: what stopped it, else passed if all did, else finished
+    if any gave an answer, else the first one's."""
+    for stopped in (Paused, Cancelled):
+        found = next((o for o in outcomes if isinstance(o, stopped)), None)
+        if found is not None:
+            return found
+    if all(isinstance(outcome, Passed) for outcome in outcomes):
+        return Passed()
+    if any(isinstance(outcome, Passed | Finished) for outcome in outcomes):
+        return Finished()
+    return outcomes[0]
+
+
+async def _close(run: Run, end: End, seconds: float) -> None:
+    """Write the end down and let go of the run. A disk that refuses leaves it as if it had been killed."""
+    event = _last_event(run, end, seconds)
+    try:
+        await run.journal.end(event)
+    except StoreError:
+        pass  # said by the outcome; the store shows a run without an end, which can be resumed
+    finally:
+        await run.journal.close()
+        result = RunResult(
+            run.id, end.outcome, event.resumable, end.attempts, seconds, run.path, run.folded
+        )
+        run.finish(result, end.error)
+
+
+def _last_event(run: Run, end: End, seconds: float) -> RunEnded:
+    there = [attempt for attempt in end.attempts if attempt is not None]
+    scores = [attempt.score for attempt in there if attempt.score is not None]
+    judged = any(attempt.verdict is not None for attempt in there)
+    passed = len(there) == len(end.attempts) and all(attempt.passed for attempt in there)
+    answers: list[Json] = [None if a is None else a.answer for a in end.attempts]
+    outcome = end.outcome
+    return RunEnded(
+        word(outcome),
+        reason(outcome),
+        isinstance(outcome, Paused | Cancelled) or end.error is not None,
+        answers if len(run.program.tasks) > 1 else next(iter(answers), None),
+        sum(scores) / len(scores) if scores else None,
+        passed if judged else None,
+        seconds,
+    )

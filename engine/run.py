@@ -1,0 +1,295 @@
+"""`Engine`: starts, resumes and lists runs. What a service embeds, and what the command line uses.
+
+    async with Engine("runs.db") as engine:
+        run = await engine.start("…text of a .team file…", task="words", budget="[$5]")
+        result = await run.result()
+
+Leaving the block waits for the runs. Cancelling it stops them, settles their calls and leaves nothing held.
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import anyio
+import anyio.abc
+
+from podium.dsl.program import Budget, Program
+from podium.dsl.source import Source
+
+from .access import Door, check_budget, door
+from .call import Client
+from .caps import budget_of
+from .clients.http import HttpClient
+from .event import CallAnswered, CallFailed, Stamped
+from .journal import Journal
+from .ledger import NOTHING, Ledger, Limit
+from .library import DiskLibrary, StoredLibrary, allowance
+from .life import Run, live
+from .request import Request, compiled, from_json, to_json
+from .store import RunExists, RunRecord, Store, run_id
+from .value import Json
+from .verify import Bindings, judge
+
+Tell = Callable[[str], None]
+Parameter = str | int | float | bool
+
+
+class NotResumable(Exception):
+    """The message says why the run cannot be taken up, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A ledger account above runs, such as a tenant's. What its earlier runs spent counts."""
+
+    name: str
+
+
+def _quiet(_: str) -> None:
+    pass
+
+
+class Engine:
+    """Use it as an async context manager, from one event loop, asyncio or (with a client of yours) trio.
+
+    store: the file of its runs, made if there is none. environ and secrets: where keys are looked up by
+    name, secrets first; the default environ is the process's. allow: what programs may use beyond
+    themselves (`python:checks.*`, `env:FAST_KEY`, `file:data/*`, `host:10.0.0.7`), for all runs.
+    bindings: functions under the names that `python("name")` uses. client: in place of HTTP.
+    tell: told, in a sentence, of what takes long. inline: no threads, for a clock that jumps.
+    """
+
+    def __init__(
+        self,
+        store: str | Path = ".podium/runs.db",
+        *,
+        client: Client | None = None,
+        environ: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        allow: Sequence[str] = (),
+        bindings: Bindings | None = None,
+        tell: Tell = _quiet,
+        inline: bool = False,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._path = Path(store)
+        self._client = client
+        self._environ = dict(os.environ) if environ is None else environ
+        self._secrets = secrets or {}
+        self._allow = tuple(allow)
+        self._bindings = bindings or {}
+        self._tell = tell
+        self._inline = inline
+        self._now = now
+        self._chance = random.Random()
+        self._ledger = Ledger()
+        self._doors: list[Door] = []
+        self._live: dict[str, Run] = {}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            self._store = Store.open(self._path, inline=self._inline, clock=self._now)
+            stack.callback(self._store.close)
+            await stack.enter_async_context(self._store.writing())
+            client = self._client
+            if client is None:
+                client = await stack.enter_async_context(self._http({}))
+            self._door = self._new_door(client)
+            self._tasks = await stack.enter_async_context(anyio.create_task_group())
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, traceback)
+
+    # --- accounts and lists ----------------------------------------------------------------------
+
+    def account(self, name: str, limit: str | Budget | None = None) -> Account:
+        """An account above runs. A second call with a lower limit tightens it; none raises it."""
+        bounds = budget_of(limit)
+        if name not in self._ledger.accounts:
+            self._ledger.open(name, Limit())
+            for record in self._store.runs():
+                if record.account == name:
+                    self._carry_over(record)
+        self._ledger.tighten(name, Limit(bounds.usd, bounds.tokens, bounds.calls))
+        return Account(name)
+
+    def _carry_over(self, record: RunRecord) -> None:
+        """Charge what an earlier run of the account spent to its own account, for good."""
+        spent = NOTHING
+        for stamped in self._store.events(record.id):
+            if isinstance(stamped.event, CallAnswered | CallFailed):
+                spent = spent.plus(stamped.event.spent)
+        self._ledger.open(record.id, Limit(), record.account)
+        self._ledger.charge(record.id, spent)
+
+    def runs(self) -> list[RunRecord]:
+        """Every run of the store, the newest first."""
+        return self._store.runs()
+
+    def run(self, run: str) -> Run | None:
+        """The run of that id, while it lives in this engine."""
+        return self._live.get(run)
+
+    # --- starting --------------------------------------------------------------------------------
+
+    async def start(
+        self,
+        program: str | Source | Program,
+        *,
+        run: str | None = None,
+        expression: str | None = None,
+        task: str | None = None,
+        params: Mapping[str, Parameter] | None = None,
+        budget: str | Budget | None = None,
+        account: Account | None = None,
+        key: str | None = None,
+        secrets: Mapping[str, str] | None = None,
+        allow: Sequence[str] = (),
+        bindings: Bindings | None = None,
+        seed: int | None = None,
+        request: Mapping[str, Json] | None = None,
+    ) -> Run:
+        """Start a run; it is live, and in the store, on return.
+
+        program: the text of a .team file, or one compiled already: then request is what compiles it
+        again (`request.to_json`), and without it the run cannot be resumed. run, expression, task,
+        params, seed: as on the command line. budget: caps that only tighten. key: a second start with
+        the same key and account gives the first one's run. secrets: for this run alone.
+
+        Raises ProgramError (nothing was sent), CallError (an endpoint is down, a key is missing),
+        StoreError; KeyError where the run of this key is not live in this engine and has ended.
+        """
+        name = account.name if account else ""
+        if key is not None and (found := self._store.find(key, name)) is not None:
+            return self._live[found.id] if found.id in self._live else await self.resume(found.id)
+        if not isinstance(program, Program):
+            source = program if isinstance(program, Source) else Source("<text>", program)
+            values = {n: (value, "params") for n, value in (params or {}).items()}
+            asked = Request(source, run, values, expression, task, (), budget_of(budget), seed)
+            library = DiskLibrary(source.name)
+            allowed = allowance((*self._allow, *allow))
+            program, _ = compiled(asked, library, allowed)
+            request = to_json(replace(asked, texts=program.sources))
+        begin = partial(self._create, program, request or {}, name, key)
+        started: Run = await self._tasks.start(self._carry, program, begin, name, secrets, bindings)
+        return started
+
+    async def resume(
+        self,
+        run: str | None = None,
+        *,
+        program: Program | None = None,
+        secrets: Mapping[str, str] | None = None,
+        bindings: Bindings | None = None,
+    ) -> Run:
+        """Take up a run where it stopped: the latest that has not ended, or the one named.
+
+        It runs the texts it began with. program: for a run that was started from a Program object.
+        Raises KeyError on an unknown run, RunOwned where another process has it, NotResumable.
+        """
+        record = self._record(run)
+        if program is None:
+            if not record.request:
+                raise NotResumable(f"run {record.id} began from a Program object: give it again")
+            asked = from_json(record.request)
+            program, _ = compiled(asked, StoredLibrary(asked.texts))
+        begin = partial(self._take, record, program)
+        account = record.account
+        resumed: Run = await self._tasks.start(
+            self._carry, program, begin, account, secrets, bindings
+        )
+        return resumed
+
+    def _record(self, run: str | None) -> RunRecord:
+        record = self._store.latest_unfinished() if run is None else self._store.run(run)
+        if record is None:
+            raise NotResumable("every run of this store has ended")
+        if record.status == "ended":
+            raise NotResumable(f"run {record.id} has ended; there is nothing to resume")
+        return record
+
+    # --- the life of a run -----------------------------------------------------------------------
+
+    async def _carry(
+        self,
+        program: Program,
+        begin: Callable[[], Run],
+        account: str,
+        secrets: Mapping[str, str] | None,
+        bindings: Bindings | None,
+        *,
+        task_status: anyio.abc.TaskStatus[Run],
+    ) -> None:
+        """Reach the models, write the run down, live it. What goes wrong before it lives is raised to
+        who started it; what goes wrong later is in the run's result and disturbs no other run."""
+        async with AsyncExitStack() as stack:
+            way = self._door
+            if secrets is not None and self._client is None:
+                client = await stack.enter_async_context(self._http(secrets))
+                way = self._new_door(client)
+                stack.callback(self._doors.remove, way)
+            access = await way.open(program.models, self._tell)
+            check_budget(program, access.windows)
+            run = begin()
+            run.watchers.append(run.folded.add)
+            run.watchers.append(self._settled)
+            self._live[run.id] = run
+            try:
+                task_status.started(run)
+                verify = partial(judge, bindings={**self._bindings, **(bindings or {})})
+                await live(run, access, self._ledger, verify, self._now)
+            finally:
+                del self._live[run.id]
+
+    def _create(
+        self, program: Program, request: Mapping[str, Json], account: str, key: str | None
+    ) -> Run:
+        record = RunRecord(
+            run_id(self._now(), self._chance), program.name, self._now(), account, request, key
+        )
+        return self._new_run(record, program, self._store.create(record))
+
+    def _take(self, record: RunRecord, program: Program) -> Run:
+        run = self._new_run(record, program, self._store.take(record.id))
+        for stamped in run.past():
+            run.folded.add(stamped)
+        return run
+
+    def _new_run(self, record: RunRecord, program: Program, journal: Journal) -> Run:
+        account = record.account or None
+        if account is not None and account not in self._ledger.accounts:
+            self.account(account)
+        return Run(record.id, program, journal, self._store, self._path, account)
+
+    def _settled(self, stamped: Stamped) -> None:
+        """A hold that ended behind one door may make room for what waits behind another."""
+        if len(self._doors) > 1 and isinstance(stamped.event, CallAnswered | CallFailed):
+            for way in self._doors:
+                way.admission.poke()
+
+    def _http(self, secrets: Mapping[str, str]) -> HttpClient:
+        return HttpClient(self._environ, {**self._secrets, **secrets}, tell=self._tell)
+
+    def _new_door(self, client: Client) -> Door:
+        way = door(client, self._ledger, self._chance)
+        self._doors.append(way)
+        return way
+
+
+__all__ = ["Account", "Engine", "NotResumable", "RunExists"]
