@@ -19,14 +19,14 @@ _JOINS = frozenset({"and", "or"})  # between two given words these make a list
 
 
 def make(**args: Scalar) -> Task:
-    """The task of a seed. Arguments: count (of words, 1 to 24, default 6), seed (0), max_words (5 for each).
+    """The task of a seed. Arguments: count (of words, 1 to 24, default 6), seed (0), max_words (10 + 4 * count).
 
     A sentence needs at least 2 * count words: a lower max_words makes a task that nobody can solve.
     Raises ValueError on other arguments or values out of range.
     """
     only(args, "count", "seed", "max_words")
     count = whole_number(args, "count", default=6, low=1, high=24)
-    longest = whole_number(args, "max_words", default=5 * count, low=1)
+    longest = whole_number(args, "max_words", default=10 + 4 * count, low=1)
     seed = whole_number(args, "seed", default=0, low=0)
     words = tuple(Random(f"words/{count}/{seed}").sample(WORDS, count))
     checks: dict[str, Scalar | tuple[Scalar, ...]] = {
@@ -37,7 +37,7 @@ def make(**args: Scalar) -> Task:
     return Task(
         name="words",
         statement=f"Write one sentence of at most {longest} words that contains all of these words: "
-        f"{', '.join(words)}. Do not write a list.",
+        f"{', '.join(words)}.",
         verify=Verifier("words", "python", checks),
         pass_rule=Compare("score", ">=", 1.0),
     )
@@ -63,13 +63,17 @@ def _rules(task: Task) -> tuple[tuple[str, ...], int]:
 def judge(text: str, given: Sequence[str], longest: int) -> Verdict:
     """Judge text by the rules in the family's README. given: distinct lower-case words."""
     plain = text.strip().translate(_PLAIN)
-    words = _WORD.findall(plain.lower())
+    words = [word.removesuffix("'s") for word in _WORD.findall(plain.lower())]
     if fault := _fault(plain, words, given, longest):
         return Verdict(0.0, False, fault)
     counted = set(_counted(words, frozenset(given)))
-    missing = [word for word in given if word not in counted]
-    evidence = f"It lacks {', '.join(missing)}." if missing else "It has all the words."
-    return Verdict(len(counted) / len(given), not missing, evidence)
+    missing = [word for word in given if word not in words]
+    listed = [word for word in given if word in words and word not in counted]
+    evidence = [f"It lacks {', '.join(missing)}."] if missing else []
+    evidence += [f"In a list these do not count: {', '.join(listed)}."] if listed else []
+    all_counted = len(counted) == len(given)
+    said = " ".join(evidence) or "It has all the words."
+    return Verdict(len(counted) / len(given), all_counted, said)
 
 
 def _fault(text: str, words: Sequence[str], given: Sequence[str], longest: int) -> str:
@@ -93,7 +97,7 @@ def _counted(words: Sequence[str], given: frozenset[str]) -> Iterator[str]:
         listed = word in given or (listed and word in _JOINS)
 
 
-# Connectives for `reference`: each is at most three words, so that five words for each given one suffice.
+# Connectives for `reference`: at most two words each but one, so that 10 + 4 * count words suffice.
 _BETWEEN = (
     "near the", "met a", "beside another", "under some", "while the", "left its", "with every",
     "before this", "behind that", "around one", "and brought my", "for your",

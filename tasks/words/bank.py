@@ -1,13 +1,11 @@
-"""The words to draw from: concrete, one form each, none inside another, each one token or two for small models."""
+"""The words to draw from: concrete things of everyday scenes, each in one form."""
 
 _TEXT = """
-anchor apple basket bell blanket boat book bottle bread bridge brush bucket butter button candle
-carpet castle cat chair cheese clock cloud coat coin corner cup doctor door dog drum engine
-farmer feather fence field fire fish flag flower forest garden gate guitar hammer hat hill horse
-kettle key king kitchen ladder lake lamp leaf lemon letter lion map market mirror moon mountain
-needle nest oven paint paper piano pillow plate pocket potato queen rabbit radio rain ring river
-road rope sail salt school shadow sheep ship shoe shop silver snow soap song spoon star station
-stone storm street sugar table teacher tent ticket tiger tower train tree wagon wheel wind window
-winter wolf
+apple basket bell bird blanket boat book bottle bread bridge butter candle castle cat chair cheese
+church clock cloud coat cup doctor door dog farmer feather fence field fire fish flower forest garden
+guitar hat hill horse house kitchen lady lake lamp leaf letter lion market mirror moon mountain mouse
+ocean orange painter paper piano picture pillow plate potato queen rabbit rain river road rose sailor
+school ship shoe snow soldier song soup star stone storm street sugar sun table teacher tower train
+tree village wall water window winter wolf
 """
 WORDS = tuple(_TEXT.split())

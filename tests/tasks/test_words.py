@@ -38,6 +38,13 @@ def test_the_score_is_the_fraction_of_words_and_the_evidence_names_the_missing()
     assert verdict.evidence == "It lacks window, moon, train."
 
 
+def test_the_evidence_names_words_that_do_not_count_since_they_are_listed() -> None:
+    text = "The cat and river with my bread saw one window under that moon and took its train."
+    verdict = judge(text, GIVEN, 30)
+    assert verdict.score == 5 / 6
+    assert verdict.evidence == "In a list these do not count: river."
+
+
 CHEATS = {
     "the bare list": f"{LIST}.",
     "the list joined by and": "cat and river and bread and window and moon and train.",
@@ -81,6 +88,7 @@ def test_a_list_of_the_words_scores_no_more_than_one_word(name: str) -> None:
     "text",
     [
         '"The cat crossed a river with bread, saw my moon from its window and took one train."',
+        "The cat's boat crossed a river with bread, saw my moon from its window and took one train.",
         "THE CAT crossed a RIVER with bread, saw my moon from its window; took one train!",
         "The cat crossed a river (with bread), saw my moon from its window \u2014 and took one train?",
     ],
