@@ -21,7 +21,7 @@ from ..call import CallError, ModelCall, ModelReply, Replica
 from ..value import Json
 from .address import Address, address
 from .chat import Collector, droppable, request, without
-from .classify import refusal, refused_field
+from .classify import refusal, refused_field, scrubbed
 from .discover import choose, context_of, listed, slots_of
 from .local import LocalServer, local_server
 from .loose import mapping, parsed
@@ -62,7 +62,7 @@ class HttpClient:
         self._local: dict[str, LocalServer] = {}
         self._local_lock = anyio.Lock()  # two models on one file must not start it twice
         self._profiles: dict[str, Profile] = {}
-        self._refused: dict[str, tuple[str, ...]] = {}
+        self._changes: dict[str, tuple[str, ...]] = {}
 
     async def __aenter__(self) -> Self:
         await self._stack.enter_async_context(self._wire)
@@ -148,7 +148,7 @@ class HttpClient:
             answer = await self._wire.fetch(f"{base}/models", place.headers, where=where)
             if answer.status == 200 and listed(answer.body) is not None:
                 return base, answer
-            failures.append(self._no_list(answer, where))
+            failures.append(self._no_list(answer, place, where))
             absent = answer.status in (404, 405)
             if absent and place.versioned and wanted and failures[0].kind != "protocol":
                 # A server without this route: the name is taken on trust.
@@ -157,17 +157,14 @@ class HttpClient:
                 break
         raise failures[0]
 
-    def _no_list(self, answer: Answer, where: str) -> CallError:
-        if 300 <= answer.status < 400:
-            to = excerpt(answer.headers.get("location", "nowhere"), 120)
-            return CallError("protocol", f"{where} redirects to {to}; redirects are not followed")
+    def _no_list(self, answer: Answer, place: Address, where: str) -> CallError:
         if answer.status == 200:
-            start = excerpt(answer.body[:500].decode(errors="replace"), 80)
-            said = f"{start!r}" if start else "nothing"
+            said = scrubbed(answer.body[:500].decode(errors="replace"), self._hidden(place))
+            start = repr(excerpt(said, 80)) if said else "nothing"
             return CallError(
-                "protocol", f"{where} is no server of the OpenAI protocol: /models gave {said}"
+                "protocol", f"{where} is no server of the OpenAI protocol: /models gave {start}"
             )
-        return self._refusal(answer.status, answer.headers, answer.body, f"{where}/models")
+        return self._refusal(answer, place, f"{where}/models")
 
     async def _props(self, place: Address, profile: Profile, where: str) -> dict[str, Any]:
         """What the server says of itself outside the protocol; nothing where it does not."""
@@ -184,23 +181,23 @@ class HttpClient:
 
     async def send(self, call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
         """One try. A field that this server refuses, and that the program did not ask for, is left out
-        or renamed at once: such a refusal cost nothing, and is remembered for the replica."""
+        or renamed at once: such a refusal cost nothing. What then worked is remembered."""
         place = await self._address(replica.endpoint)
         profile = self._profiles.get(_profile_key(replica), PROFILES[replica.profile])
         body = request(call, replica, profile)
-        for name in self._refused.get(_profile_key(replica), ()):
+        changes = self._changes.get(_profile_key(replica), ())
+        for name in changes:
             body = without(body, name) or body
         while True:
             outcome = await self._post(call, replica, profile, place, body, request_id)
             if isinstance(outcome, ModelReply):
+                self._changes[_profile_key(replica)] = changes
                 return outcome
             failure, field = outcome
             changed = None if field is None else without(body, field)
-            known = self._refused.get(_profile_key(replica), ())
-            if field is None or changed is None or field in known:
+            if field is None or changed is None or field in changes:
                 raise failure
-            self._refused[_profile_key(replica)] = (*known, field)
-            body = changed
+            body, changes = changed, (*changes, field)
 
     async def _post(
         self,
@@ -226,21 +223,25 @@ class HttpClient:
             idle_s=profile.idle_s,
         ) as stream:
             if stream.status != 200:
-                said = await stream.body()
-                failure = self._refusal(stream.status, stream.headers, said, replica.name)
-                return failure, refused_field(stream.status, said, droppable(call, body))
+                answer = Answer(stream.status, stream.headers, await stream.body())
+                field = refused_field(answer.status, answer.body, droppable(call, body))
+                return self._refusal(answer, place, replica.name), field
             collector = Collector(call, profile, replica.name, self._hidden(place))
             await _collect(stream, collector, drain=profile.reuses_connections)
             return collector.reply(replica)
 
-    def _refusal(
-        self, status: int, headers: Mapping[str, str], body: bytes, where: str
-    ) -> CallError:
-        if 300 <= status < 400:
-            to = excerpt(headers.get("location", "nowhere"), 120)
+    def _refusal(self, answer: Answer, place: Address, where: str) -> CallError:
+        if 300 <= answer.status < 400:
+            to = scrubbed(answer.headers.get("location", "nowhere"), self._hidden(place))
             return CallError("protocol", f"{where} redirects to {to}; redirects are not followed")
-        secrets = tuple(self._secrets.values())
-        return refusal(status, headers, body, where=where, now=time.time(), secrets=secrets)
+        return refusal(
+            answer.status,
+            answer.headers,
+            answer.body,
+            where=where,
+            now=time.time(),
+            secrets=self._hidden(place),
+        )
 
     def _hidden(self, place: Address) -> tuple[str, ...]:
         keys = (value.removeprefix("Bearer ") for value in place.headers.values())

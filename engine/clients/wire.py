@@ -14,6 +14,7 @@ from types import SimpleNamespace, TracebackType
 from typing import Self
 
 import aiohttp
+import anyio
 
 from ..call import CallError
 from .sse import excerpt
@@ -88,8 +89,9 @@ class Wire:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for session in self._sessions.values():
-            await session.close()
+        with anyio.CancelScope(shield=True):
+            for session in self._sessions.values():
+                await session.close()
 
     async def fetch(self, url: str, headers: Mapping[str, str], *, where: str) -> Answer:
         """GET url, all of it within the probe's time-out. Raises CallError."""

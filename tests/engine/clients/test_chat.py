@@ -1,5 +1,6 @@
 """From a call to a request, and from recorded and made-up streams to a reply."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -93,20 +94,14 @@ def test_the_cap_is_sent_once_under_the_name_the_server_obeys(name: str, cap: st
 
 
 def test_what_the_program_sets_goes_before_the_defaults() -> None:
-    call = ModelCall(
-        **{
-            **_fields(CALL),
-            "sampling": Sampling(temperature=0.1, top_k=0, stop=("END",)),
-            "seed": 7,
-        }
-    )
+    call = replace(CALL, sampling=Sampling(temperature=0.1, top_k=0, stop=("END",)), seed=7)
     body = request(call, REPLICA, PROFILES["sglang"])
     assert (body["temperature"], body["top_k"], body["stop"], body["seed"]) == (0.1, -1, ["END"], 7)
     assert body["min_p"] == 0.05
 
 
 def test_a_parameter_the_server_does_not_know_is_refused_not_dropped() -> None:
-    call = ModelCall(**{**_fields(CALL), "sampling": Sampling(min_p=0.1)})
+    call = replace(CALL, sampling=Sampling(min_p=0.1))
     with pytest.raises(CallError, match="profile openai take no min_p") as caught:
         request(call, REPLICA, PROFILES["openai"])
     assert caught.value.kind == "request"
@@ -132,7 +127,7 @@ def test_a_schema_is_strict_only_if_each_object_is_closed(
 ) -> None:
     inner = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], **closed}
     schema = {**inner, "properties": {"b": inner}, "required": ["b"], "additionalProperties": False}
-    call = ModelCall(**{**_fields(CALL), "schema": schema})
+    call = replace(CALL, schema=schema)
     sent: Any = request(call, REPLICA, PROFILES["openai"])["response_format"]
     assert sent["json_schema"] == {"name": "reply", "schema": schema, "strict": strict}
 
@@ -147,7 +142,7 @@ def test_a_refused_cap_takes_its_other_name_and_keeps_its_value() -> None:
 
 
 def test_only_what_the_program_did_not_ask_for_may_be_dropped() -> None:
-    call = ModelCall(**{**_fields(CALL), "sampling": Sampling(temperature=0.1), "seed": 7})
+    call = replace(CALL, sampling=Sampling(temperature=0.1), seed=7)
     names = droppable(call, request(call, REPLICA, PROFILES["vllm"]))
     assert set(names) == {"max_tokens", "stream_options", "top_k", "min_p", "top_p", "seed"}
 
@@ -413,7 +408,7 @@ def test_more_cached_than_sent_is_clamped() -> None:
 
 
 def test_a_prompt_cut_by_the_server_is_an_overflow() -> None:
-    long = ModelCall(**{**_fields(CALL), "messages": (Message("user", "word " * 9000),)})
+    long = replace(CALL, messages=(Message("user", "word " * 9000),))
     body = stream(delta("stop", content="x"), usage(4096, 1))
     with pytest.raises(CallError, match="cut the prompt") as caught:
         collected(body, profile="ollama", call=long)
@@ -421,7 +416,3 @@ def test_a_prompt_cut_by_the_server_is_an_overflow() -> None:
     assert collected(
         stream(delta("stop", content="x"), usage(9100, 1)), profile="ollama", call=long
     )
-
-
-def _fields(call: ModelCall) -> dict[str, Any]:
-    return {name: getattr(call, name) for name in ModelCall.__dataclass_fields__}

@@ -1,0 +1,466 @@
+"""The client against a scripted server on loopback: what it finds, what it sends, how it fails."""
+
+import gc
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import anyio.abc
+import orjson
+import pytest
+
+from podium.dsl.program import Endpoint, EnvRef, Limits, Model, Sampling
+from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica, Usage
+from podium.engine.clients.http import HttpClient
+from podium.engine.clients.wire import Wire
+from podium.engine.testing.server import Answer, FakeServer, Seen, always, in_turn, json_answer
+
+from .recorded import SERVERS
+
+pytestmark = pytest.mark.anyio
+
+CALL = ModelCall("main/agent", "run", "fast", (Message("user", "hi"),), max_output=20)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[HttpClient]:
+    async with HttpClient({"OPENAI_API_KEY": "sk-vendor", "MINE": "sk-mine"}) as client:
+        yield client
+
+
+def model(*urls: str, name: str = "", key: str | None = None, **fields: Any) -> Model:
+    named = None if key is None else EnvRef(key)
+    return Model("fast", tuple(Endpoint("openai", name, url, named) for url in urls), **fields)
+
+
+async def probed(client: HttpClient, server: FakeServer, **fields: Any) -> Replica:
+    return (await client.probe(model(server.url, **fields)))[0]
+
+
+async def failure(client: HttpClient, replica: Replica, call: ModelCall = CALL) -> CallError:
+    with pytest.raises(CallError) as caught:
+        await client.send(call, replica, "id")
+    return caught.value
+
+
+async def refused(client: HttpClient, which: Model) -> CallError:
+    with anyio.fail_after(4), pytest.raises(CallError) as caught:
+        await client.probe(which)
+    return caught.value
+
+
+def recorded(server: str) -> FakeServer:
+    """A server that says of itself what a real one said."""
+    routes: dict[str, Answer] = {}
+    for name, path in (("GET /v1/models", "/v1/models"), ("GET /props", "/props")):
+        status, headers, body = SERVERS[server][name]
+        kept = {key: value for key, value in headers.items() if key.lower() == "server"}
+        routes[path] = replace(json_answer(None, status=status), headers=kept, body=body.encode())
+    return FakeServer(routes=routes)
+
+
+# --- probing -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("server", "profile", "context", "count"),
+    [
+        ("vllm-0.32.0", "vllm", 2048, 1),
+        ("sglang-0.5.23", "sglang", 2048, 1),
+        ("xllamacpp-2026.10.11549", "llama.cpp", 2048, 8),
+        ("skulk-llama-server-0.10434.0", "llama.cpp", 2048, 8),
+        ("llama-cpp-python-0.3.36", "compatible", None, 1),
+    ],
+)
+async def test_servers_are_known_by_what_they_say(
+    client: HttpClient, server: str, profile: str, context: int | None, count: int
+) -> None:
+    async with recorded(server) as fake:
+        replicas = await client.probe(model(fake.url))
+    assert len(replicas) == count
+    assert {(r.profile, r.context, r.served) for r in replicas} == {
+        (profile, context, "smollm2-135m")
+    }
+
+
+async def test_a_slot_of_llama_cpp_is_a_replica(client: HttpClient) -> None:
+    async with recorded("xllamacpp-2026.10.11549") as fake:
+        replicas = await client.probe(model(fake.url, limits=Limits(inflight=3)))
+        await client.send(CALL, replicas[2], "id")
+        assert fake.calls[0].body["id_slot"] == 2
+    assert [(r.slot, r.inflight) for r in replicas] == [(0, 1), (1, 1), (2, 1)]
+    assert len({r.name for r in replicas}) == 3
+
+
+async def test_inflight_is_32_or_as_the_model_says(client: HttpClient) -> None:
+    async with FakeServer() as fake:
+        assert (await probed(client, fake)).inflight == 32
+        assert (await probed(client, fake, limits=Limits(inflight=5))).inflight == 5
+
+
+@pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/"])
+async def test_the_address_may_end_in_v1_or_not(client: HttpClient, end: str) -> None:
+    async with FakeServer() as fake:
+        replica = await client.probe(model(fake.url + end))
+        assert isinstance(await client.send(CALL, replica[0], "id"), ModelReply)
+        assert fake.calls[0].path == "/v1/chat/completions"
+
+
+async def test_a_server_without_v1_in_its_routes_is_found(client: HttpClient) -> None:
+    routes = {
+        "/v1/models": json_answer({}, status=404),
+        "/api/models": json_answer({"data": [{"id": "m"}]}),
+    }
+    async with FakeServer(routes=routes) as fake:
+        replica = (await client.probe(model(f"{fake.url}/api")))[0]
+        assert (replica.served, replica.url) == ("m", f"{fake.url}/api")
+
+
+async def test_a_server_without_a_list_is_trusted_with_the_name(client: HttpClient) -> None:
+    async with FakeServer(routes={"/v1/models": json_answer({"detail": "no"}, status=404)}) as fake:
+        replica = (await client.probe(model(f"{fake.url}/v1", name="m")))[0]
+        assert (replica.served, replica.context) == ("m", None)
+
+
+async def test_one_of_several_models_must_be_named(client: HttpClient) -> None:
+    async with FakeServer(models=[{"id": "qwen-7b"}, {"id": "qwen-72b"}]) as fake:
+        problem = await refused(client, model(fake.url))
+        assert (problem.kind, "qwen-7b, qwen-72b" in problem.message) == ("model", True)
+        assert (await probed(client, fake, name="qwen-72b")).served == "qwen-72b"
+
+
+async def test_a_misspelt_model_is_met_with_the_nearest_names(client: HttpClient) -> None:
+    async with FakeServer(models=[{"id": "qwen-7b"}, {"id": "llama-8b"}]) as fake:
+        problem = await refused(client, model(fake.url, name="qwen7b"))
+    assert problem.kind == "model"
+    assert "serves no model 'qwen7b'; did you mean qwen-7b?" in problem.message
+
+
+async def test_replicas_come_in_the_order_of_their_endpoints(client: HttpClient) -> None:
+    slow = {"/v1/models": replace(json_answer({"data": [{"id": "slow"}]}), delay_s=0.05)}
+    async with FakeServer(routes=slow) as first, FakeServer() as second:
+        replicas = await client.probe(model(first.url, second.url, second.url))
+    assert [r.served for r in replicas] == ["slow", "fake", "fake"]
+    assert len({r.name for r in replicas}) == 3
+
+
+async def test_an_endpoint_that_is_down_fails_at_once(client: HttpClient) -> None:
+    async with FakeServer() as fake:
+        pass
+    problem = await refused(client, model(fake.url))
+    assert (problem.kind, problem.maybe_paid) == ("unreachable", False)
+    assert fake.url.removeprefix("http://") in problem.message
+
+
+async def test_a_host_that_does_not_exist_is_named(client: HttpClient) -> None:
+    problem = await refused(client, model("http://no-such-host.invalid:8000"))
+    assert problem.kind == "unreachable"
+
+
+async def test_a_web_page_is_no_inference_server(client: HttpClient) -> None:
+    page = Answer(body=b"<!doctype html><title>Router</title>", content_type="text/html")
+    async with FakeServer(routes={"/v1/models": page, "/models": page}) as fake:
+        problem = await refused(client, model(fake.url))
+    assert problem.kind == "protocol"
+    assert "<!doctype html>" in problem.message
+
+
+async def test_a_server_that_never_answers_is_given_up() -> None:
+    async with (
+        FakeServer(routes={"/v1/models": Answer(body=b"", stall=True)}) as fake,
+        HttpClient({}, wire=Wire(probe_s=0.1)) as client,
+    ):
+        assert (await refused(client, model(fake.url))).kind == "silent"
+
+
+async def test_a_port_that_speaks_something_else_is_no_server(client: HttpClient) -> None:
+    async def talk(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(b"SSH-2.0-OpenSSH_9.2\r\n")
+
+    async with listening(talk) as url:
+        assert (await refused(client, model(url))).kind == "protocol"
+
+
+async def test_a_refused_key_is_told_without_showing_it(client: HttpClient) -> None:
+    body = {"error": {"message": "Incorrect API key provided: sk-mine", "code": "invalid_api_key"}}
+    async with FakeServer(routes={"/v1/models": json_answer(body, status=401)}) as fake:
+        problem = await refused(client, model(fake.url, key="MINE"))
+    assert problem.kind == "credentials"
+    assert "sk-mine" not in problem.message
+
+
+async def test_a_wrong_profile_is_a_clear_failure(client: HttpClient) -> None:
+    async with FakeServer() as fake:
+        problem = await refused(client, model(fake.url, profile={"capp": "x"}))
+    assert "did you mean cap?" in problem.message
+
+
+# --- keys ----------------------------------------------------------------------------------------
+
+
+async def test_each_host_gets_its_own_key_or_none() -> None:
+    async with FakeServer() as own, FakeServer() as named, FakeServer() as other:
+        environ = {"OPENAI_API_KEY": "sk-vendor", "OPENAI_BASE_URL": own.url, "MINE": "sk-mine"}
+        async with HttpClient(environ) as client:
+            for which in (model(own.url), model(named.url, key="MINE"), model(other.url)):
+                await client.send(CALL, (await client.probe(which))[0], "id")
+        got = [{seen.headers.get("authorization") for seen in s.seen} for s in (own, named, other)]
+    assert got == [{"Bearer sk-vendor"}, {"Bearer sk-mine"}, {None}]
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_a_redirect_takes_no_key_elsewhere(client: HttpClient, status: int) -> None:
+    async with FakeServer() as thief:
+        away = Answer(status=status, body=b"", headers={"Location": f"{thief.url}/v1/models"})
+        async with FakeServer(always(away)) as fake:
+            replica = (await client.probe(model(fake.url, key="MINE")))[0]
+            problem = await failure(client, replica)
+            fake.routes["/v1/models"] = away
+            assert (await refused(client, model(fake.url, key="MINE"))).kind == "protocol"
+        assert thief.seen == []
+    assert (problem.kind, "redirects are not followed" in problem.message) == ("protocol", True)
+
+
+async def test_keys_are_in_no_repr(client: HttpClient) -> None:
+    async with FakeServer() as fake:
+        replica = await probed(client, fake, key="MINE")
+    assert "sk-mine" not in repr(client) + repr(replica)
+
+
+# --- one try -------------------------------------------------------------------------------------
+
+
+async def test_a_call_is_answered_with_text_usage_and_names(client: HttpClient) -> None:
+    async with FakeServer() as fake:
+        replica = await probed(client, fake)
+        reply = await client.send(CALL, replica, "run-1/main/agent.1")
+        sent = fake.calls[0]
+    assert reply == ModelReply("hello", "stop", Usage(10, output=5), "fake", replica.name)
+    assert sent.body["max_tokens"] == 20
+    assert len(sent.headers["x-request-id"]) == 36
+
+
+@pytest.mark.parametrize("cut", [1, 7, 64])
+async def test_an_answer_is_the_same_however_the_network_cuts_it(
+    client: HttpClient, cut: int
+) -> None:
+    async with FakeServer(always(Answer(text="grüße 𝄞 und mehr", cut=cut))) as fake:
+        assert (
+            await client.send(CALL, await probed(client, fake), "id")
+        ).text == "grüße 𝄞 und mehr"
+
+
+async def test_usage_is_exact_estimated_or_exact_after_one_downgrade(client: HttpClient) -> None:
+    body = {"error": {"message": "unknown field", "param": "stream_options", "code": 400}}
+    refusal = Answer(status=400, body=orjson.dumps(body))
+    script = in_turn(Answer(), Answer(usage=None), refusal, Answer())
+    async with FakeServer(script) as fake:
+        replica = await probed(client, fake)
+        replies = [await client.send(CALL, replica, "id") for _ in range(4)]
+        asked = ["stream_options" in seen.body for seen in fake.calls]
+    assert [reply.usage.estimated for reply in replies] == [False, True, False, False]
+    assert asked == [True, True, True, False, False]  # one request more, once
+
+
+async def test_calls_that_meet_the_same_refusal_at_once_all_get_through(client: HttpClient) -> None:
+    body = {"error": {"message": "not supported", "param": "max_tokens"}}
+    refusal = Answer(status=400, body=orjson.dumps(body), delay_s=0.02)
+
+    def script(seen: Seen) -> Answer:
+        return refusal if "max_tokens" in seen.body else Answer()
+
+    async with FakeServer(script) as fake:
+        replica = await probed(client, fake)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(client.send, CALL, replica, "id")
+        await client.send(CALL, replica, "id")
+        assert [seen.body.get("max_completion_tokens") for seen in fake.calls] == [None] * 3 + [
+            20
+        ] * 4
+
+
+async def test_a_field_the_program_asked_for_is_not_dropped(client: HttpClient) -> None:
+    body = {"error": {"message": "Unsupported value", "param": "temperature"}}
+    call = replace(CALL, sampling=Sampling(temperature=0.3))
+    async with FakeServer(always(Answer(status=400, body=orjson.dumps(body)))) as fake:
+        problem = await failure(client, await probed(client, fake), call)
+        assert (problem.kind, fake.started) == ("request", 1)
+
+
+async def test_a_server_that_refuses_everything_is_asked_only_a_few_times(
+    client: HttpClient,
+) -> None:
+    body = {
+        "error": {
+            "message": "max_tokens and max_completion_tokens, top_p, temperature not supported"
+        }
+    }
+    async with FakeServer(always(Answer(status=400, body=orjson.dumps(body)))) as fake:
+        await failure(client, await probed(client, fake))
+        assert fake.started < 8
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "paid"),
+    [
+        (Answer(error={"message": "boom"}, finish=None), "server", True),
+        (Answer(error={"message": "boom"}, text="", finish=None), "server", True),
+        (Answer(finish=None), "cut", True),
+        (Answer(text="", finish=None, usage=None, done=False), "protocol", True),
+        (Answer(disconnect=1), "cut", True),
+        (Answer(body=b"<html>hello</html>", content_type="text/html"), "protocol", True),
+        (Answer(body=b"{broken", content_type="application/json"), "protocol", True),
+        (Answer(body=b'{"choices":[]}', content_type="application/json"), "cut", True),
+        (Answer(status=429, body=b"{}"), "busy", False),
+        (Answer(status=502, body=b"<html>Bad Gateway</html>"), "server", True),
+        (Answer(status=400, body=b""), "protocol", False),
+    ],
+)
+async def test_what_is_no_answer_is_a_typed_failure(
+    client: HttpClient, answer: Answer, kind: str, paid: bool
+) -> None:
+    async with FakeServer(always(answer)) as fake:
+        replica = await probed(client, fake)
+        problem = await failure(client, replica)
+    assert (problem.kind, problem.maybe_paid) == (kind, paid)
+    assert replica.name in problem.message
+
+
+async def test_a_connection_lost_after_the_finish_loses_nothing_but_usage(
+    client: HttpClient,
+) -> None:
+    async with FakeServer(always(Answer(pieces=1, disconnect=2))) as fake:
+        reply = await client.send(CALL, await probed(client, fake), "id")
+    assert (reply.text, reply.usage.estimated) == ("hello", True)
+
+
+async def test_an_unstreamed_answer_is_taken(client: HttpClient) -> None:
+    body = SERVERS["vllm-0.32.0"]["chat"].body.encode()
+    async with FakeServer(always(Answer(body=body, content_type="application/json"))) as fake:
+        assert (await client.send(CALL, await probed(client, fake), "id")).text
+
+
+async def test_a_server_gone_before_sending_cost_nothing(client: HttpClient) -> None:
+    async with FakeServer() as fake:
+        replica = await probed(client, fake)
+    problem = await failure(client, replica)
+    assert (problem.kind, problem.maybe_paid) == ("unreachable", False)
+
+
+# --- time ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+async def test_a_slow_stream_is_healthy_however_long_it_takes(client: HttpClient) -> None:
+    answer = Answer(text="x" * 9, pieces=9, pause_s=0.05)
+    async with FakeServer(always(answer)) as fake:
+        replica = await probed(client, fake, profile={"idle_s": 0.3})
+        assert (await client.send(CALL, replica, "id")).text == "x" * 9
+
+
+@pytest.mark.slow
+async def test_comments_show_that_a_silent_server_lives(client: HttpClient) -> None:
+    answer = Answer(before=(": keep-alive\n\n",) * 8, pause_s=0.05)
+    async with FakeServer(always(answer)) as fake:
+        replica = await probed(client, fake, profile={"idle_s": 0.3})
+        assert (await client.send(CALL, replica, "id")).text == "hello"
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer(delay_s=5), Answer(finish=None, usage=None, done=False, stall=True)]
+)
+async def test_a_dead_stream_is_one_failure_that_may_have_been_paid(
+    client: HttpClient, answer: Answer
+) -> None:
+    async with FakeServer(always(answer)) as fake:
+        problem = await failure(client, await probed(client, fake, profile={"idle_s": 0.1}))
+        assert fake.started == 1
+        await fake.until(lambda: fake.running == 0)
+    assert (problem.kind, problem.maybe_paid) == ("silent", True)
+
+
+async def test_cancelled_calls_close_their_streams_and_give_their_connections_back(
+    client: HttpClient,
+) -> None:
+    script = in_turn(*[Answer(stall=True, finish=None)] * 5, Answer())
+    async with FakeServer(script) as fake:
+        replica = await probed(client, fake)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(client.send, CALL, replica, "id")
+            await fake.until(lambda: fake.running == 5)
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(1):
+            await client.send(CALL, replica, "id")
+        await fake.until(lambda: (fake.running, fake.abandoned, fake.answered) == (0, 5, 1))
+
+
+async def test_a_client_left_by_cancellation_leaves_nothing_open() -> None:
+    async with FakeServer(always(Answer(stall=True, finish=None))) as fake:
+        with anyio.move_on_after(5) as scope:
+            async with HttpClient({}) as client, anyio.create_task_group() as tasks:
+                tasks.start_soon(client.send, CALL, await probed(client, fake), "id")
+                await fake.until(lambda: fake.running == 1)
+                scope.cancel()
+        await fake.until(lambda: fake.running == 0)
+    gc.collect()  # an unclosed session warns, and warnings are errors
+
+
+async def test_a_connection_the_server_dropped_meanwhile_is_no_failure(client: HttpClient) -> None:
+    served: list[int] = []
+    listing = orjson.dumps({"data": [{"id": "m", "owned_by": "vllm"}]})
+    stream = (
+        b'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    )
+
+    async def talk(connection: anyio.abc.SocketStream) -> None:
+        async with connection:
+            asked = await connection.receive()
+            while b"\r\n\r\n" not in asked or (b"POST" in asked and not asked.endswith(b"}")):
+                asked += await connection.receive()
+            body, kind = (
+                (stream, b"text/event-stream")
+                if b"POST" in asked
+                else (listing, b"application/json")
+            )
+            served.append(len(body))
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
+            await connection.send(head % (kind, len(body)) + body)
+            # It promised to keep the connection, takes the next request, and closes without a word.
+            await connection.receive()
+
+    async with listening(talk) as url:
+        replica = (await client.probe(model(url)))[0]
+        replies = [await client.send(CALL, replica, "id") for _ in range(4)]
+    assert [reply.text for reply in replies] == ["ok"] * 4
+    assert served == [len(listing), *[len(stream)] * 4]
+
+
+Talk = Callable[[anyio.abc.SocketStream], Awaitable[None]]
+
+
+@asynccontextmanager
+async def listening(talk: Talk) -> AsyncGenerator[str]:
+    """A raw TCP server on loopback that talks so with each client, while the block runs."""
+
+    async def guarded(stream: anyio.abc.SocketStream) -> None:
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            await talk(stream)
+
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(listener.serve, guarded)
+        yield f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+        tasks.cancel_scope.cancel()
