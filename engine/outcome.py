@@ -68,11 +68,3 @@ def reason(outcome: Outcome) -> str:
             return f"{kind}: {message}"
         case Passed() | Finished() | Cancelled():
             return ""
-
-
-class PauseRun(Exception):
-    """Stops the whole run so that it can be resumed. cause as in Paused; raised below a `Handler` or above it."""
-
-    def __init__(self, cause: str) -> None:
-        super().__init__(f"the run pauses: {cause}")
-        self.cause = cause

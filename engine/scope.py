@@ -47,5 +47,5 @@ class World:
     recorder: Recorder
     account: str
     windows: Mapping[str, int]
-    lived: Mapping[str, float] = field(default_factory=dict[str, float])
     interrupt: Callable[[str], None]
+    lived: Mapping[str, float] = field(default_factory=dict[str, float])

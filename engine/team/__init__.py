@@ -1,1 +1,5 @@
-"""The team machine: who speaks, who sees what, when it ends."""
+"""Teams: a protocol machine of tables, and the driver that walks it."""
+
+from .drive import drive
+
+__all__ = ["drive"]

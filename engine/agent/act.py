@@ -1,0 +1,142 @@
+"""One agent: a prompt, one call, an attempt. A structured reply that cannot be read is asked for once more.
+
+A reply that is empty is a failure. One that was cut by its cap makes an attempt, marked `cut`: its text may
+still be scored, but only a verifier can make it a success.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+
+from podium.dsl.program import Program, Role, Sampling
+
+from ..call import CallError, Message, ModelCall, ModelReply
+from ..value import Attempt, Json
+from .prompt import View, clip, fit_tokens, render
+from .shape import Unreadable, failure_value, parse, schema
+
+DEFAULT_SYSTEM = "You are a careful problem solver."
+DEFAULT_WINDOW = 8192
+DEFAULT_OUTPUT = 2048
+# With less room than this a reply is not worth its price; the server then says that the prompt is too long.
+LEAST_OUTPUT = 64
+# What a chat template wraps around one message, in tokens: generous for the templates we know (3 to 8).
+_FRAME = 12
+
+Ask = Callable[[ModelCall], Awaitable[ModelReply]]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where an agent acts and with what: address and ledger account, model, its window and cap in tokens."""
+
+    address: str
+    account: str
+    model: str
+    window: int
+    max_output: int
+    sampling: Sampling
+    seed: int
+    group: str = ""
+
+
+def window_of(program: Program, windows: Mapping[str, int], model: str) -> int:
+    """The model's window in tokens: as its replicas told, else as declared, else 8k."""
+    declared = program.models[model].context if model in program.models else None
+    return windows.get(model) or declared or DEFAULT_WINDOW
+
+
+def cap_of(role: Role, window: int, effort: int | None = None) -> int:
+    """A reply's cap in tokens: the role's, else 2k or a quarter of the window; effort only lowers it."""
+    cap = role.max_output or min(DEFAULT_OUTPUT, window // 4)
+    return max(1, min(cap, window, effort or cap))
+
+
+def merged(role: Sampling, model: Sampling) -> Sampling:
+    """The role's sampling over the model's."""
+    return Sampling(
+        role.temperature if role.temperature is not None else model.temperature,
+        role.top_p if role.top_p is not None else model.top_p,
+        role.top_k if role.top_k is not None else model.top_k,
+        role.min_p if role.min_p is not None else model.min_p,
+        role.stop or model.stop,
+    )
+
+
+def seed_of(seed: int, address: str) -> int:
+    """A 31-bit seed that depends on the run's seed and the address alone."""
+    raw = hashlib.sha256(f"{seed}:{address}".encode()).digest()
+    return int.from_bytes(raw[:4], "big") & 0x7FFF_FFFF
+
+
+def messages_of(role: Role, view: View) -> tuple[Message, ...]:
+    """The role's prompts with view's values. A system message is always sent."""
+    system = DEFAULT_SYSTEM if role.system is None else render(role.system, view)
+    return (Message("system", system), Message("user", render(role.prompt, view)))
+
+
+def prompt_tokens(messages: tuple[Message, ...]) -> int:
+    """How many tokens the messages may take, by the measure of `fit_tokens`, frames included."""
+    return sum(fit_tokens(message.content) + _FRAME for message in messages)
+
+
+async def act(ask: Ask, role: Role, messages: tuple[Message, ...], turn: Turn) -> Attempt:
+    """The agent's attempt. Raises CallError (`reply` where there is none to be read) and BudgetExhausted.
+
+    Calls are numbered: `address/c1`, and `address/c2` where a structured reply is asked for again. A cap that
+    would not fit into the window beside this prompt is lowered to what is left, down to 64 tokens.
+    """
+    reply = await ask(call_of(role, messages, turn, 1))
+    if role.output is None:
+        return _free(reply, turn)
+    answer = parse(role.output, reply.text)
+    if isinstance(answer, Unreadable):
+        reply = await ask(call_of(role, _complain(messages, reply, answer), turn, 2))
+        answer = parse(role.output, reply.text)
+    if isinstance(answer, Unreadable):
+        declared = failure_value(role.output)
+        if declared is None:
+            raise CallError("reply", f"the reply cannot be read: {answer.why}")
+        answer = declared
+    return _attempt(answer, reply, turn)
+
+
+def _free(reply: ModelReply, turn: Turn) -> Attempt:
+    if not reply.text.strip():
+        raise CallError("reply", f"the reply is empty (it ended with {reply.finish!r})")
+    return _attempt(reply.text.strip(), reply, turn)
+
+
+def _attempt(answer: Json, reply: ModelReply, turn: Turn) -> Attempt:
+    return Attempt(answer, reply.text, turn.address, cut=reply.finish != "stop")
+
+
+def call_of(role: Role, messages: tuple[Message, ...], turn: Turn, number: int = 1) -> ModelCall:
+    """The call number (from 1) of this turn."""
+    address = f"{turn.address}/c{number}"
+    room = max(LEAST_OUTPUT, turn.window - prompt_tokens(messages))
+    return ModelCall(
+        address=address,
+        account=turn.account,
+        model=turn.model,
+        messages=messages,
+        max_output=min(turn.max_output, room),
+        sampling=merged(role.sampling, turn.sampling),
+        schema=None if role.output is None else schema(role.output),
+        group=turn.group,
+        seed=seed_of(turn.seed, address),
+    )
+
+
+def _complain(
+    messages: tuple[Message, ...], reply: ModelReply, problem: Unreadable
+) -> tuple[Message, ...]:
+    """The same question once more. A repeat of the reply is clipped: it must not push the task out."""
+    said = clip(reply.text, 200)
+    shown = (Message("assistant", said),) if said.strip() else ()
+    last = messages[-1]
+    if not shown:  # two user messages in a row are refused by some servers
+        text = f"{last.content}\n\nYour last reply was empty. Answer with the JSON object alone."
+        return (*messages[:-1], replace(last, content=text))
+    text = f"That cannot be used: {problem.why}. Answer again, with the JSON object alone."
+    return (*messages, *shown, Message("user", text))

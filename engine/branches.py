@@ -1,0 +1,230 @@
+"""Siblings that run at the same time: races, quotas, shares of a budget. Results are in branch order.
+
+A branch's failure never touches the others. In a race, who had ended when it was decided is itself a decision:
+a later life of the run starts those branches alone and comes to the same result.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, cast
+
+import anyio
+from anyio.abc import TaskGroup
+
+from .event import AccountOpened
+from .ledger import NOTHING, Amount, Limit
+from .outcome import Exhausted, Failed, Outcome, Stopped
+from .reduce import attempts_of
+from .value import Many
+from .walk import Body, Ended, Failure, Here, Race, ending, may_start, node, recall, skip
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One branch: its segment of the address, its form and name, what it does, a reply's worst cost."""
+
+    segment: str
+    kind: str
+    label: str
+    body: Body
+    reserve: Amount = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """passes: stop once so many passed. need: how many must give an attempt. inflight: at once, at most."""
+
+    passes: int | None = None
+    need: int = 1
+    inflight: int | None = None
+    split: Literal["pooled", "even"] = "pooled"
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """The state of one set of siblings; branches are numbered from 1."""
+
+    here: Here
+    jobs: Sequence[Job]
+    rule: Rule
+    kept: frozenset[int] | None
+    race: Race = field(default_factory=Race)
+    began: set[int] = field(default_factory=set[int])
+    running: dict[int, str] = field(default_factory=dict[int, str])
+    ended: dict[int, Ended] = field(default_factory=dict[int, Ended])
+    changed: anyio.Event = field(default_factory=anyio.Event)
+
+
+async def gather(here: Here, jobs: Sequence[Job]) -> list[Ended]:
+    """Run all jobs at once, each as a node, and give their ends in order."""
+    ends: dict[int, Ended] = {}
+
+    async def one(number: int, job: Job) -> None:
+        ends[number] = await node(here.at(job.segment), job.kind, job.label, job.body)
+
+    async with anyio.create_task_group() as tasks:
+        for number, job in enumerate(jobs):
+            tasks.start_soon(one, number, job)
+    return [ends[number] for number in range(len(jobs))]
+
+
+async def siblings(here: Here, jobs: Sequence[Job], rule: Rule) -> Ended:
+    """Run the jobs as branches of the node at here; their attempts, flattened, are its value.
+
+    Branches start in order. Under a pooled budget one starts only while the pool could still pay a last reply
+    for each that runs and a first one for itself; if none runs it starts anyway and the ledger decides.
+    """
+    kept = cast(list[int] | None, recall(here.recorder, here.address, "kept"))
+    group = _Group(here, jobs, rule, None if kept is None else frozenset(kept))
+    inside = replace(here, causes=(*here.causes, group.race), branches=here.branches + 1)
+    async with anyio.create_task_group() as tasks:
+        for number, job in enumerate(jobs, 1):
+            if group.kept is None or number in group.kept:
+                await _room(group, job)
+                if group.race.lost or not may_start(here, f"{here.address}/{job.segment}"):
+                    break
+                _start(group, inside, number, tasks)
+    _bury(group)
+    return _result(group)
+
+
+def _start(group: _Group, inside: Here, number: int, tasks: TaskGroup) -> None:
+    job = group.jobs[number - 1]
+    place = inside.at(job.segment)
+    if group.rule.split == "even":
+        place = replace(place, account=_share(group, number))
+    group.began.add(number)
+    group.running[number] = place.account
+    tasks.start_soon(_branch, group, place, number, tasks)
+
+
+async def _branch(group: _Group, place: Here, number: int, tasks: TaskGroup) -> None:
+    job = group.jobs[number - 1]
+    try:
+        group.ended[number] = await node(place, job.kind, job.label, job.body)
+    finally:
+        del group.running[number]
+        group.changed.set()
+        group.changed = anyio.Event()
+    if group.kept is None and _won(group):
+        group.here.recorder.decide(group.here.address, "kept", lambda: sorted(group.ended))
+        group.race.lost = Stopped("lost")
+        tasks.cancel_scope.cancel()
+
+
+def _won(group: _Group) -> bool:
+    passes = group.rule.passes
+    return passes is not None and not group.race.lost and len(_passed(group)) >= passes
+
+
+def _passed(group: _Group) -> list[int]:
+    return [
+        number
+        for number, ended in group.ended.items()
+        if any(attempt.passed for attempt in attempts_of(ended.value))
+    ]
+
+
+async def _room(group: _Group, job: Job) -> None:
+    """Wait until one more branch may run. On the way to where time ran out before, nothing waits for money."""
+    replaying = any(guard.cut is not None for guard in group.here.guards)
+    while group.running and not group.race.lost:
+        full = group.rule.inflight is not None and len(group.running) >= group.rule.inflight
+        if not full and (replaying or _covers(group, job)):
+            return
+        await group.changed.wait()
+
+
+def _covers(group: _Group, job: Job) -> bool:
+    if group.rule.split == "even":
+        return True
+    left = group.here.world.ledger.left(group.here.account)
+    times = len(group.running) + 1
+    return all(
+        room is None or room >= want * times for room, want in zip(left, job.reserve, strict=True)
+    )
+
+
+def _share(group: _Group, number: int) -> str:
+    """The account of a branch under an even split: its part of what no running branch may still take.
+
+    So what an ended branch left is shared by those that have not begun, and goes back to the pool at last.
+    """
+    here = group.here
+    ledger = here.world.ledger
+    name = f"{here.world.account}/{here.address}/{number}"
+    if not any(room is not None for room in ledger.left(here.account)):
+        return here.account
+    waiting = len(group.jobs) - len(group.began)
+    limit = here.recorder.decide(
+        f"{here.address}/{number}", "share", lambda: list(_free(group, waiting))
+    )
+    open_account(here, name, Limit(*limit), here.account, None)
+    return name
+
+
+def _free(group: _Group, waiting: int) -> Limit:
+    ledger = group.here.world.ledger
+    free: list[int | None] = list(ledger.left(group.here.account))
+    for name in group.running.values():
+        account = ledger.accounts[name]
+        taken = account.spent.plus(account.held)
+        for i, (limit, have) in enumerate(zip(account.limit, taken, strict=True)):
+            room = free[i]
+            if room is not None and limit is not None:
+                free[i] = max(0, room - max(0, limit - have))
+    return Limit(*(None if room is None else room // waiting for room in free))
+
+
+def open_account(here: Here, name: str, limit: Limit, parent: str, seconds: float | None) -> None:
+    """Open the ledger account name, with its event, unless an earlier life of the run has."""
+    ledger = here.world.ledger
+    if name not in ledger.accounts:
+        ledger.open(name, limit, parent)
+        here.recorder.emit(AccountOpened(name, parent, *limit, seconds))
+
+
+def _bury(group: _Group) -> None:
+    """End the branches that never began, and forget what lost ones left in the budgets around."""
+    here = group.here
+    for number, job in enumerate(group.jobs, 1):
+        if number in group.ended:
+            continue
+        place = here.at(job.segment)
+        if number not in group.began:
+            lost = group.race.lost or group.kept is not None
+            skip(place, job.kind, job.label, Stopped("lost" if lost else "enough"))
+        for guard in here.guards:
+            guard.forget(place.address)
+
+
+def _result(group: _Group) -> Ended:
+    ends = [group.ended[number] for number in sorted(group.ended)]
+    attempts = tuple(a for ended in ends for a in attempts_of(ended.value))
+    failures = tuple(failure for ended in ends for failure in ended.failures)
+    gave = sum(bool(attempts_of(ended.value)) for ended in ends)
+    if gave >= group.rule.need:
+        return ending(Many(attempts), failures)
+    return Ended(_too_few(group, ends, gave), None, failures)
+
+
+def _too_few(group: _Group, ends: Sequence[Ended], gave: int) -> Outcome:
+    """Why too few branches gave an attempt: the failure of the lowest one, else its budget."""
+    for kind in (Failed, Exhausted):
+        for ended in ends:
+            if isinstance(ended.outcome, kind) and not attempts_of(ended.value):
+                return _told(group, ended.outcome, gave)
+    need = group.rule.need
+    return Failed("need", f"{gave} of {len(group.jobs)} branches gave an attempt; {need} must")
+
+
+def _told(group: _Group, outcome: Outcome, gave: int) -> Outcome:
+    if isinstance(outcome, Failed) and len(group.jobs) > 1:
+        count = f"{gave} of {len(group.jobs)} branches gave an attempt"
+        return Failed(outcome.kind, f"{outcome.message} ({count}; {group.rule.need} must)")
+    return outcome
+
+
+def failure_of(here: Here, outcome: Outcome) -> tuple[Failure, ...]:
+    """outcome as the failure of the node at here, where it is one."""
+    return (Failure(here.address, outcome),) if isinstance(outcome, Failed | Exhausted) else ()

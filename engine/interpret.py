@@ -1,0 +1,307 @@
+"""Walking a Program: each form of a flow is ordinary structured concurrency over calls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import assert_never
+
+import anyio
+from anyio.abc import TaskGroup
+
+from podium.dsl.program import (
+    Agent,
+    Fallback,
+    Flow,
+    ForEach,
+    Lift,
+    Limited,
+    Parallel,
+    Reduce,
+    Repeat,
+    Route,
+    Same,
+    Task,
+    Team,
+    Then,
+)
+
+from .agent import seed_of
+from .branches import Job, Rule, siblings
+from .ledger import Limit
+from .limit import limited, salvage
+from .outcome import Failed, Outcome, Paused
+from .reduce import attempts_of, best, sample, top, vote
+from .rounds import fallback, repeat
+from .scope import World
+from .solo import act_alone, many_of, reserve
+from .split import part_tasks, route_key
+from .team import drive
+from .value import Attempt, Many, Value
+from .verdicts import judge_all, submitted
+from .walk import Ended, Failure, Guard, Here, Walk, ending, node
+
+_NO_TASK = Task("none", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run ended: its answer, where there is one, and the failures below it, lowest address first."""
+
+    outcome: Outcome
+    value: Attempt | None
+    failures: tuple[Failure, ...] = ()
+
+
+async def run(world: World, task: Task | None) -> Result:
+    """Walk the program's flow for task. Opens the run's account if it is not open yet.
+
+    A flow that gives Many is reduced: by the task's verifier, else by vote. The answer is verified at the end.
+    Cancelling the caller's scope ends every node and goes on outwards; nothing is left running.
+    """
+    walk = Walk(world)
+    result: Result | None = None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_watch, walk, tasks)
+        result = await _run(walk, task or _NO_TASK)
+        tasks.cancel_scope.cancel()
+    if walk.paused is not None or result is None:
+        return Result(Paused(walk.paused or "user"), walk.best)
+    return result
+
+
+async def _watch(walk: Walk, tasks: TaskGroup) -> None:
+    await walk.drained()
+    tasks.cancel_scope.cancel()
+
+
+async def _run(walk: Walk, task: Task) -> Result:
+    program = walk.world.program
+    budget = program.budget
+    walk.world.ledger.open(walk.world.account, Limit(budget.usd, budget.tokens, budget.calls))
+    here = Here(walk, program.name, walk.world.account, task)
+    guards: list[Guard] = []
+
+    async def body(inside: Here) -> Ended:
+        guards.extend(inside.guards)
+        ended = await walk_flow(program.flow, task, inside.at(segment(program.flow)))
+        return await _single(inside, ended)
+
+    ended = await limited(here, body, budget, program.on_exhausted, account=walk.world.account)
+    if ended.value is None:  # what was paid for is not thrown away with a step that failed later
+        kept = await salvage(here, tuple(guards[0].attempts.values()), "best")
+        ended = replace(ended, value=kept)
+    ended = await submitted(here, ended)
+    return Result(ended.outcome, next(iter(attempts_of(ended.value)), None), ended.failures)
+
+
+async def _single(here: Here, ended: Ended) -> Ended:
+    """ended with one attempt: the best of several by the task's verifier, else their vote."""
+    if not isinstance(ended.value, Many):
+        return ended
+    attempts = ended.value.attempts
+    if here.task.verify is None:
+        return ending(vote(attempts), ended.failures)
+    judged, _ = await judge_all(here, attempts)
+    return ending(best(judged, here.task.better), ended.failures)
+
+
+# --- forms ---------------------------------------------------------------------------------------
+
+
+async def walk_flow(flow: Flow, value: Value, here: Here) -> Ended:
+    """The end of flow as the node at here. Only cancellation and mistakes of ours are raised."""
+    return await node(here, kind_of(flow), flow.label, partial(_form, flow, value))
+
+
+async def _form(flow: Flow, value: Value, here: Here) -> Ended:
+    match flow:
+        case Agent():
+            return await _agent(flow, value, here)
+        case Team():
+            return await drive(flow, value, here)
+        case Parallel():
+            return await _parallel(flow, value, here)
+        case Then():
+            return await _then(flow, value, here)
+        case Lift():
+            return await _lift(flow, value, here)
+        case Fallback():
+            return await fallback(flow, value, here, walk_flow)
+        case Repeat():
+            return await repeat(flow, value, here, walk_flow)
+        case Same():
+            return ending(value)
+        case Reduce():
+            return await _reduce(flow, value, here)
+        case Route():
+            return await _route(flow, value, here)
+        case ForEach():
+            return await _for_each(flow, value, here)
+        case Limited():
+            return await _limited(flow, value, here)
+        case _:
+            assert_never(flow)
+
+
+async def _limited(flow: Limited, value: Value, here: Here) -> Ended:
+    body = partial(_form, flow.flow, value)
+    ended = await limited(here, body, flow.budget, flow.on_exhausted or "best")
+    if gives_many(flow) and isinstance(ended.value, Attempt):
+        return replace(ended, value=Many((ended.value,)))
+    return ended
+
+
+async def _agent(flow: Agent, value: Value, here: Here) -> Ended:
+    role = flow.role
+    if not (isinstance(value, Many) and "attempt" in role.takes):
+        return await act_alone(here, role, value)
+
+    async def each(attempt: Attempt, place: Here) -> Ended:
+        return await act_alone(place, role, value, attempt)
+
+    jobs = [
+        Job(str(i), "agent", role.name, partial(each, attempt))
+        for i, attempt in enumerate(value.attempts, 1)
+    ]
+    return await siblings(here, jobs, Rule())
+
+
+async def _then(flow: Then, value: Value, here: Here) -> Ended:
+    failures: tuple[Failure, ...] = ()
+    ended = ending(value)
+    for number, step in enumerate(flow.steps, 1):
+        ended = await walk_flow(step, value, here.at(f"{number}.{step.label}"))
+        failures += ended.failures
+        if ended.value is None:
+            break
+        value = ended.value
+    return replace(ended, failures=failures)
+
+
+async def _parallel(flow: Parallel, value: Value, here: Here) -> Ended:
+    flows = [branch.flow for branch in flow.branches for _ in range(branch.count)]
+    jobs = [
+        _job(i, inner, value, here, judged=flow.passes is not None)
+        for i, inner in enumerate(flows, 1)
+    ]
+    even = flow.split == "even" or (here.world.program.split == "even" and not here.branches)
+    rule = Rule(flow.passes, flow.need, flow.inflight, "even" if even else "pooled")
+    return await siblings(here, jobs, rule)
+
+
+def _job(number: int, flow: Flow, value: Value, here: Here, *, judged: bool = False) -> Job:
+    async def body(place: Here) -> Ended:
+        ended = await _form(flow, value, place)
+        return await submitted(place, ended) if judged else ended
+
+    return Job(
+        f"{number}.{flow.label}", kind_of(flow), flow.label, body, reserve(here, flow, value)
+    )
+
+
+async def _lift(flow: Lift, value: Value, here: Here) -> Ended:
+    jobs = [
+        _job(number, flow.flow, attempt, here)
+        for number, attempt in enumerate(many_of(value).attempts, 1)
+    ]
+    return await siblings(here, jobs, Rule())
+
+
+async def _reduce(flow: Reduce, value: Value, here: Here) -> Ended:
+    attempts = attempts_of(value)
+    if not attempts:
+        return Ended(Failed("need", f"there is no attempt for {flow.how}"))
+    match flow.how:
+        case "vote":
+            return ending(vote(attempts))
+        case "sample":
+            seed = seed_of(here.world.program.seed, here.address)
+            return ending(Many(sample(attempts, flow.k, seed)))
+        case "best" | "top" | "score":
+            return await _ranked(flow, value, attempts, here)
+
+
+async def _ranked(flow: Reduce, value: Value, attempts: Sequence[Attempt], here: Here) -> Ended:
+    """best, top and score. A verifier named by best or top makes the choice alone; the attempts keep their verdicts."""
+    better = here.task.better
+    judged, error = await judge_all(here, attempts, flow.by)
+    if error is not None and all(attempt.verdict is None for attempt in judged):
+        raise error  # nothing can be told apart: the attempts stay with the budgets around
+    if flow.how == "score":
+        return ending(Many(judged) if isinstance(value, Many) else judged[0])
+    chosen = (best(judged, better),) if flow.how == "best" else top(judged, flow.k, better)
+    if flow.by is not None and flow.by != here.task.verify:
+        by_address = {attempt.address: attempt for attempt in attempts}
+        chosen = tuple(by_address[attempt.address] for attempt in chosen)
+    return ending(chosen[0] if flow.how == "best" else Many(chosen))
+
+
+async def _route(flow: Route, value: Value, here: Here) -> Ended:
+    keys = tuple(key for key, _ in flow.cases)
+    key, failed = await route_key(flow.by, keys, value, here.at("by"))
+    if key is None:
+        return failed
+    number = keys.index(key) + 1
+    inner = flow.cases[number - 1][1]
+    return await walk_flow(inner, value, here.at(f"{number}.{inner.label}"))
+
+
+async def _for_each(flow: ForEach, value: Value, here: Here) -> Ended:
+    tasks, failed = await part_tasks(flow.by, flow.max, value, here.at("by"))
+    if not tasks:
+        return failed
+
+    async def part(task: Task, place: Here) -> Ended:
+        return await _form(flow.flow, task, replace(place, task=task))
+
+    label, kind = flow.flow.label, kind_of(flow.flow)
+    jobs = [
+        Job(f"{i}.{label}", kind, label, partial(part, task), reserve(here, flow.flow, task))
+        for i, task in enumerate(tasks, 1)
+    ]
+    return await siblings(here, jobs, Rule())
+
+
+# --- names and types -----------------------------------------------------------------------------
+
+
+def segment(flow: Flow) -> str:
+    """A flow's segment of the address where it has no number: none for a plain chain of steps."""
+    inner = flow
+    while isinstance(inner, Limited):
+        inner = inner.flow
+    return "" if isinstance(inner, Then) and flow.label == "then" else flow.label
+
+
+def kind_of(flow: Flow) -> str:
+    """The flow's form, as events name it."""
+    match flow:
+        case Reduce(how=how):
+            return how
+        case Limited(flow=inner):
+            return kind_of(inner)
+        case ForEach():
+            return "for_each"
+        case _:
+            return type(flow).__name__.lower()
+
+
+def gives_many(flow: Flow) -> bool:
+    """Whether flow's value is Many, as far as its form says."""
+    match flow:
+        case Parallel() | Lift() | ForEach():
+            return True
+        case Agent(role=role):
+            return {"attempt", "attempts"} <= role.takes
+        case Reduce(how=how):
+            return how in ("top", "sample", "score")
+        case Then(steps=steps):
+            return gives_many(steps[-1])
+        case Limited(flow=inner) | Repeat(flow=inner):
+            return gives_many(inner)
+        case Fallback(options=options):
+            return gives_many(options[0])
+        case Route(cases=cases):
+            return gives_many(cases[0][1])
+        case Team() | Same():
+            return False

@@ -1,0 +1,138 @@
+"""A flow under a budget of its own: its account, its deadline, and what there is when either runs out."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import anyio
+
+from podium.dsl.program import Budget, OnExhausted
+
+from .branches import open_account
+from .ledger import Limit
+from .outcome import Exhausted, Outcome, Passed
+from .reduce import best, order, vote
+from .value import Attempt, Value
+from .verdicts import judge_all
+from .walk import Body, Ended, Guard, Here, recall, settle
+
+
+async def limited(
+    here: Here,
+    body: Body,
+    budget: Budget,
+    policy: OnExhausted,
+    *,
+    account: str | None = None,
+) -> Ended:
+    """body under budget. Where it ran out, the value is body's own, else what policy makes of what there is.
+
+    account: an account that is open already; else one named after the address is opened under here's. After the
+    deadline only verifiers are still asked. The outcome is Exhausted unless what is returned passed.
+    """
+    name = account or _account(here)
+    seconds = _seconds(here, budget)
+    if account is None:
+        open_account(here, name, limit_of(here, budget), here.account, seconds)
+    deadline = math.inf
+    if seconds is not None:
+        deadline = anyio.current_time() + max(0.0, seconds - here.world.lived.get(name, 0.0))
+    ended: Ended | None = None
+    cut = cast(list[str] | None, recall(here.recorder, name, "time_up"))
+    with anyio.CancelScope(deadline=deadline) as scope:
+        guard = Guard(name, here.address, policy, scope, seconds)
+        if cut is not None:
+            guard.cut = frozenset(cut)
+        if cut == []:
+            scope.cancel()
+        ended = await settle(replace(here, account=name, causes=(*here.causes, guard)), body)
+    if ended is None:
+        ended = await _cancelled(here, guard)
+    return await _closed(here, guard, ended)
+
+
+def _account(here: Here) -> str:
+    """The account's name; two budgets around the same node are told apart by a mark."""
+    name = f"{here.world.account}/{here.address}"
+    taken = {guard.account for guard in here.guards}
+    while name in taken:
+        name += "'"
+    return name
+
+
+def limit_of(here: Here, budget: Budget) -> Limit:
+    """The budget's bounds, with its share of the nearest bound of each dimension around it."""
+    own = Limit(budget.usd, budget.tokens, budget.calls)
+    if budget.share is None:
+        return own
+    bounds: list[int | None] = list(own)
+    for i in range(len(own)):
+        chain = here.world.ledger.accounts[here.account].upwards()
+        around = next((a.limit[i] for a in chain if a.limit[i] is not None), None)
+        if around is not None:
+            part = int(around * budget.share)
+            have = bounds[i]
+            bounds[i] = part if have is None else min(have, part)
+    return Limit(*bounds)
+
+
+def _seconds(here: Here, budget: Budget) -> float | None:
+    """The budget's time, or its share of the nearest time around it, whichever is less."""
+    around = next((g.seconds for g in reversed(here.guards) if g.seconds is not None), None)
+    if budget.share is None or around is None:
+        return budget.seconds
+    part = around * budget.share
+    return part if budget.seconds is None else min(part, budget.seconds)
+
+
+async def _cancelled(here: Here, guard: Guard) -> Ended:
+    """The end of a budget that cancelled what was inside: time ran out, or the policy is to fail."""
+    if guard.ended is not None:
+        for around in here.guards:
+            around.forget(here.address)
+        guard.attempts.clear()
+        return Ended(guard.ended)
+    if guard.policy == "pause":
+        await here.walk.pause("budget")
+    here.recorder.decide(guard.account, "time_up", lambda: sorted(guard.open))
+    for around in here.guards:
+        around.forget(here.address, attempts=False)
+    return Ended(Exhausted(guard.account, "time"))
+
+
+async def _closed(here: Here, guard: Guard, ended: Ended) -> Ended:
+    ran_out = _ran_out(guard, ended)
+    if ran_out is None:
+        return ended
+    value = ended.value
+    if value is None:
+        value = await salvage(here, tuple(guard.attempts.values()), guard.policy)
+    return _exhausted(value, ran_out, ended)
+
+
+def _ran_out(guard: Guard, ended: Ended) -> Exhausted | None:
+    """The exhaustion that this budget answers for: its own refusal, or its own time."""
+    if isinstance(ended.outcome, Passed) or guard.ended is not None:
+        return None
+    own = isinstance(ended.outcome, Exhausted) and ended.outcome.account == guard.account
+    return guard.refused or (cast(Exhausted, ended.outcome) if own else None)
+
+
+def _exhausted(value: Value | None, ran_out: Exhausted, ended: Ended) -> Ended:
+    passed = isinstance(value, Attempt) and value.passed
+    outcome: Outcome = Passed() if passed else ran_out
+    return replace(ended, outcome=outcome, value=value)
+
+
+async def salvage(here: Here, attempts: Sequence[Attempt], policy: OnExhausted) -> Attempt | None:
+    """What to return when a budget ran out: the vote, else the best by the task's verifier, else the latest."""
+    ordered = sorted(attempts, key=lambda attempt: order(attempt.address))
+    if not ordered:
+        return None
+    if policy == "vote":
+        return vote(ordered)
+    if here.task.verify is None:
+        return next((a for a in reversed(ordered) if not a.cut), ordered[-1])
+    judged, _ = await judge_all(here, ordered)
+    return best(judged, here.task.better)

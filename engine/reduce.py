@@ -1,0 +1,90 @@
+"""Choosing among attempts that are already judged. Pure; ties always go to the earliest."""
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from podium.dsl.program import Task, Verifier
+
+from .call import canonical
+from .condition import Facts, holds
+from .value import Attempt, Json, Many, Value, Verdict
+
+Better = Literal["higher", "lower"]
+Rank = tuple[bool, bool, bool, float]
+
+
+def rank(verdict: Verdict | None, better: Better) -> Rank:
+    """The place of a verdict among others, larger is better: passed, then not failed, then the score."""
+    if verdict is None:
+        return (False, False, False, 0.0)
+    score = 0.0 if verdict.score is None else verdict.score
+    turned = -score if better == "lower" else score
+    return (verdict.passed is True, verdict.score is not None, verdict.passed is None, turned)
+
+
+def settled(verdict: Verdict, task: Task, verifier: Verifier) -> Verdict:
+    """The verdict with `passed` from the task's pass rule, where the task's own verifier gave only a score."""
+    if verdict.passed is not None or task.pass_rule is None or verifier != task.verify:
+        return verdict
+    if verdict.score is None:
+        return verdict
+    return Verdict(
+        verdict.score, holds(task.pass_rule, Facts(score=verdict.score)), verdict.evidence
+    )
+
+
+def best(attempts: Sequence[Attempt], better: Better) -> Attempt:
+    """The attempt with the best verdict; attempts without a verdict come last. attempts is not empty."""
+    return max(attempts, key=lambda attempt: rank(attempt.verdict, better))  # max keeps the first
+
+
+def top(attempts: Sequence[Attempt], k: int, better: Better) -> tuple[Attempt, ...]:
+    """The k best, best first."""
+    ordered = sorted(attempts, key=lambda attempt: rank(attempt.verdict, better), reverse=True)
+    return tuple(ordered[:k])
+
+
+def vote(attempts: Sequence[Attempt]) -> Attempt:
+    """The first attempt with the commonest answer. Cut replies vote only where there are no others."""
+    voters = [attempt for attempt in attempts if not attempt.cut] or list(attempts)
+    ballots: dict[bytes, list[Attempt]] = {}
+    for attempt in voters:
+        ballots.setdefault(ballot(attempt.answer), []).append(attempt)
+    return max(ballots.values(), key=len)[0]
+
+
+def ballot(answer: Json) -> bytes:
+    """What two answers must share to be the same vote: text stripped and casefolded, the rest as canonical JSON.
+
+    Of an object with a field `answer`, that field alone: its reasons may differ.
+    """
+    if isinstance(answer, Mapping) and answer.get("answer") is not None:
+        answer = answer["answer"]
+    if isinstance(answer, str):
+        answer = " ".join(answer.split()).casefold()
+    return canonical(answer)
+
+
+def sample(attempts: Sequence[Attempt], k: int, seed: int) -> tuple[Attempt, ...]:
+    """k attempts drawn without replacement, in their old order; all of them where there are no more than k."""
+    drawn = random.Random(seed).sample(range(len(attempts)), min(k, len(attempts)))
+    return tuple(attempts[i] for i in sorted(drawn))
+
+
+def attempts_of(value: Value | None) -> tuple[Attempt, ...]:
+    """The attempts in a value: none in a task."""
+    match value:
+        case Many(attempts=attempts):
+            return attempts
+        case Attempt():
+            return (value,)
+        case _:
+            return ()
+
+
+def order(address: str) -> tuple[str | int, ...]:
+    """A sort key for addresses: as written, but with numbers by size (branch 10 after branch 9)."""
+    pieces = re.split(r"(\d+)", address.replace("/", "\0"))  # a parent sorts before its children
+    return tuple(int(piece) if i % 2 else piece for i, piece in enumerate(pieces))

@@ -1,0 +1,175 @@
+"""The board of a team, and the prompts made from it. Pure.
+
+The rule this file keeps: what all members see comes first and is the same text for all (system, task, board), what
+is a member's own comes last, so that a server can reuse the common beginning. The task and a member's own last
+solution are always there; what had to be left out for room is said.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..agent import clip_bytes
+
+SYSTEM = "You work in a team on one task."
+_BETWEEN = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A message on the board. seat 0: what was given to the team.
+
+    solution: it is one, not a review. answer: it is the one that the team submitted in this round.
+    """
+
+    round: int
+    seat: int
+    role: str
+    text: str
+    solution: bool = True
+    answer: bool = False
+
+    def block(self) -> str:
+        return f"{self.head()}\n{self.text.strip()}"
+
+    def head(self) -> str:
+        if self.seat == 0:
+            return f"[given {self.role}]"
+        mark = ", the team's solution" if self.answer else ""
+        return f"[round {self.round}, #{self.seat} {self.role}{mark}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Personal:
+    """What one member's prompt has of its own. posts: what it sees of the board; own: its last solution, or ""."""
+
+    posts: tuple[Post, ...]
+    own: str
+    text: str
+
+
+def seen(posts: Sequence[Post], sees: str, seat: int, last: int | None) -> tuple[Post, ...]:
+    """What seat sees of the board: all, the last few, or no more than its own and what was given."""
+    match sees:
+        case "board":
+            return tuple(posts)
+        case "last":
+            return tuple(posts[-(last or 1) :])
+        case _:
+            return tuple(post for post in posts if post.seat in (0, seat))
+
+
+def prompts(
+    task: str, scores: str, direction: str, personals: Sequence[Personal], room: int
+) -> list[str]:
+    """The members' prompts, each at most room bytes long.
+
+    scores and direction may be empty. The board gets the room that the longest personal part leaves, the same for
+    all, so that equal boards are equal texts.
+    """
+    tails = [_tail(direction, one) for one in personals]
+    longest = max(len(tail.encode()) for tail in tails)
+    if longest > room // 2:
+        tails = [_squeezed(direction, one, room // 2) for one in personals]
+        longest = max(len(tail.encode()) for tail in tails)
+    head = clip_bytes(f"Task:\n{task.strip()}", (room - longest) * 2 // 3)
+    if scores:
+        scores = _BETWEEN + clip_bytes(scores, room // 8)
+    left = room - longest - len(head.encode()) - len(scores.encode())
+    texts: list[str] = []
+    for one, tail in zip(personals, tails, strict=True):
+        board = board_text(one.posts, left)
+        if one.own and one.own.strip() in board:  # it stands there in full already
+            tail = _tail(direction, Personal(one.posts, "", one.text))
+        texts.append(head + board + scores + tail)
+    return texts
+
+
+def board_text(posts: Sequence[Post], room: int) -> str:
+    """The posts in at most room bytes; nothing where there are none.
+
+    Too many: those of the oldest rounds go first, and it says how many are left out. Still too many: each of the
+    last round is cut, the latest solution least.
+    """
+    head = _BETWEEN + "Discussion so far:"
+    left_out = 0
+    kept = list(posts)
+    while kept:
+        note = f"\n({left_out} older messages are left out)" if left_out else ""
+        text = head + note + "".join(_BETWEEN + post.block() for post in kept)
+        if len(text.encode()) <= room:
+            return text
+        older = [post for post in kept if post.round < kept[-1].round]
+        if not older:
+            return _cut(kept, head + note, room)
+        kept = kept[1:]
+        left_out += 1
+    return ""
+
+
+def leaderboard(scores: Sequence[tuple[int, float | None, bool | None]]) -> str:
+    """The scores of the team's submissions by round, "" where there are none: (round, score, passed)."""
+    lines = [f"round {number}: {_score(score, passed)}" for number, score, passed in scores]
+    return "Scores so far:\n" + "\n".join(lines) if lines else ""
+
+
+def digest(posts: Sequence[Post], room: int) -> str:
+    """The newest posts, each cut to its beginning, in at most room bytes, oldest first."""
+    lines: list[str] = []
+    for post in reversed(posts):
+        line = f"- #{post.seat} {post.role}: {clip_bytes(' '.join(post.text.split()), 240)}"
+        if sum(len(one.encode()) + 1 for one in (*lines, line)) > room:
+            break
+        lines.append(line)
+    return "\n".join(reversed(lines))
+
+
+def _score(score: float | None, passed: bool | None) -> str:
+    words = [] if score is None else [f"{score:g}"]
+    if passed is not None:
+        words.append("passed" if passed else "not passed")
+    return " ".join(words) or "no score"
+
+
+def _tail(direction: str, one: Personal) -> str:
+    parts = [f"Direction: {direction}"] if direction else []
+    if one.own:
+        parts.append(f"Your last solution:\n{one.own.strip()}")
+    return "".join(_BETWEEN + part for part in (*parts, one.text) if part)
+
+
+def _squeezed(direction: str, one: Personal, room: int) -> str:
+    """A tail in room bytes: the own solution is cut before the rest."""
+    fixed = _tail(direction, Personal(one.posts, "", one.text))
+    over = room - len(fixed.encode()) - 40
+    if over < 40:
+        return _BETWEEN + clip_bytes(fixed.strip(), room - 2)
+    return _tail(direction, Personal(one.posts, clip_bytes(one.own, over), one.text))
+
+
+def _cut(posts: Sequence[Post], head: str, room: int) -> str:
+    """All posts, each cut to a share of room; the latest solution may take half of it."""
+    left = room - len(head.encode()) - sum(len(p.head().encode()) + 3 for p in posts)
+    latest = max((i for i, post in enumerate(posts) if post.solution), default=None)
+    sizes = [len(post.text.strip().encode()) for post in posts]
+    first = 0 if latest is None else min(sizes[latest], max(0, left) // 2)
+    others = [size for i, size in enumerate(sizes) if i != latest]
+    share = _level(others, max(0, left - first))
+    texts = [
+        _BETWEEN
+        + post.head()
+        + "\n"
+        + clip_bytes(post.text.strip(), first if i == latest else share)
+        for i, post in enumerate(posts)
+    ]
+    return clip_bytes(head + "".join(texts), max(0, room))
+
+
+def _level(sizes: Sequence[int], room: int) -> int:
+    """The largest cap with which the sizes, each cut to it, fit into room."""
+    left = room
+    for i, size in enumerate(sorted(sizes)):
+        fair = left // (len(sizes) - i)
+        if size > fair:
+            return fair
+        left -= size
+    return room

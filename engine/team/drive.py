@@ -1,0 +1,247 @@
+"""A team that discusses, from its first call to its answer.
+
+The board's order is that of seats, never of time. A team submits once a round. Where its members may know scores
+the answer is the best submission, else the last. A member that fails is skipped; the team fails only if nobody
+gave an attempt.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from podium.dsl.program import Role, Team
+
+from ..agent import act
+from ..branches import Job, gather, open_account
+from ..call import Message
+from ..condition import Facts, fired, holds, needs_spent
+from ..event import Said
+from ..ledger import NOTHING
+from ..limit import limit_of
+from ..outcome import Passed
+from ..reduce import attempts_of, best, rank
+from ..rounds import spent
+from ..value import Attempt, Value
+from ..verdicts import judge_all
+from ..walk import Ended, Here, ask_model, ending, keep, may_start
+from . import board, ceo, machine
+from .asking import member_prompts, member_turn
+from .lead import lead, recruit
+from .machine import Phase
+from .state import State, note_end
+
+# How much of a message an event shows, in characters.
+_LINE = 200
+
+
+async def drive(flow: Team, value: Value, here: Here) -> Ended:
+    """The team's end: its answer, and in the reason which of its bounds or conditions ended it early."""
+    if flow.style != "discuss":
+        raise NotImplementedError(
+            f"a team of style {flow.style!r} has no engine; use style = discuss"
+        )
+    state = State(flow, here, value, ceo.Settings(flow.size), machine.roles(flow.members))
+    state.posts.extend(_given(state, value))
+    if flow.recruit is not None:
+        await recruit(state, flow.recruit)
+    why = await _rounds(state)
+    return _ended(state, why)
+
+
+async def _rounds(state: State) -> str:
+    """Run the rounds; the reason for ending before the last, "" where there is none."""
+    flow = state.flow
+    for number in range(1, flow.rounds + 1):
+        if number > 1 and not may_start(state.here, f"{state.here.address}/r{number}"):
+            return "budget"
+        if flow.ceo is not None and (number == 1 or flow.ceo.mode == "adaptive"):
+            await lead(state, number)
+        if state.stop and state.submissions:
+            return "ceo"
+        await _round(state, number)
+        if state.stop:  # before there was any solution, a stop asks for one round and no more
+            return "ceo"
+        if state.refused is not None:
+            return "budget"
+        facts = _facts(state, number)
+        if flow.until is not None and holds(flow.until, facts):
+            return fired(flow.until, facts)
+    return ""
+
+
+def _given(state: State, value: Value) -> list[board.Post]:
+    """What came in, as the first posts on the board."""
+    return [
+        board.Post(0, 0, f"attempt {i}", attempt.text)
+        for i, attempt in enumerate(attempts_of(value), 1)
+    ]
+
+
+# --- one round -----------------------------------------------------------------------------------
+
+
+async def _round(state: State, number: int) -> None:
+    settings = state.settings
+    seats = machine.seated(state.flow.members, settings.size)
+    assigned = tuple(seat for seat, _ in settings.assignment)
+    spoken: dict[int, Attempt] = {}
+    asked: list[int] = []
+    answer: Attempt | None = None
+    for phase in machine.phases(state.flow.order, seats, number, assigned):
+        if phase.part == "answer" and _settle_agreement(state, number, asked, spoken):
+            answer = state.standing
+            break
+        # A live round keeps its answer: under `shrink` only members that speak one by one are left out.
+        if phase.part != "answer" and not _may_speak(state, number, phase):
+            continue
+        given = await _phase(state, number, phase, spoken)
+        if phase.part == "answer":
+            answer = given.get(phase.seats[0])
+        else:
+            asked.extend(phase.seats)
+            spoken.update(given)
+    _settle_agreement(state, number, asked, spoken)
+    await _submit(state, number, answer or _fallback(state, seats, spoken))
+
+
+def _may_speak(state: State, number: int, phase: Phase) -> bool:
+    return len(phase.seats) > 1 or may_start(
+        state.here, f"{state.here.address}/r{number}.m{phase.seats[0]}"
+    )
+
+
+async def _phase(
+    state: State, number: int, phase: Phase, spoken: dict[int, Attempt]
+) -> dict[int, Attempt]:
+    """The attempts of those of the phase who gave one, by seat; what they said is on the board."""
+    texts = member_prompts(state, number, phase)
+    jobs = [
+        _job(state, number, seat, phase, text, again=seat in spoken)
+        for seat, text in zip(phase.seats, texts, strict=True)
+    ]
+    ends = await gather(replace(state.here, round=number), jobs)
+    given: dict[int, Attempt] = {}
+    for seat, ended in zip(phase.seats, ends, strict=True):
+        note_end(state, ended)
+        for attempt in attempts_of(ended.value):
+            given[seat] = attempt
+            _say(state, number, seat, phase, attempt)
+    return given
+
+
+def _job(state: State, number: int, seat: int, phase: Phase, text: str, *, again: bool) -> Job:
+    role = state.roles[seat]
+    account = _account(state, seat, role)
+
+    async def body(place: Here) -> Ended:
+        place = replace(place, account=account)
+        turn = member_turn(state, place, role)
+        messages = (Message("system", board.SYSTEM), Message("user", text))
+        attempt = await act(partial(ask_model, place), role, messages, turn)
+        if phase.part == "solve" and not state.submissions:
+            state.provisional.append(attempt)  # should time run out before the team has submitted
+            keep(place, attempt)
+        return ending(attempt)
+
+    segment = f"r{number}.answer" if again and phase.part == "answer" else f"r{number}.m{seat}"
+    return Job(segment, "agent", role.name, body)
+
+
+def _account(state: State, seat: int, role: Role) -> str:
+    """The account of a seat: its role's budget is for all its rounds. (A role's time bounds lone agents only.)"""
+    if role.budget is None:
+        return state.here.account
+    name = f"{state.here.world.account}/{state.here.address}/m{seat}"
+    open_account(state.here, name, limit_of(state.here, role.budget), state.here.account, None)
+    return name
+
+
+def _say(state: State, number: int, seat: int, phase: Phase, attempt: Attempt) -> None:
+    role = state.roles[seat].name
+    solution = phase.part != "review"
+    state.posts.append(
+        board.Post(number, seat, role, attempt.text, solution, phase.part == "answer")
+    )
+    if solution:
+        state.own[seat] = attempt.text
+        if (
+            phase.part == "answer"
+            or state.flow.order in ("solver_first", "relay")
+            or state.flow.size == 1
+        ):
+            state.standing = attempt
+    line = " ".join(attempt.text.split())[:_LINE]
+    state.here.recorder.emit(Said(state.here.address, number, seat, role, line))
+
+
+def _settle_agreement(
+    state: State, number: int, asked: Sequence[int], spoken: dict[int, Attempt]
+) -> bool:
+    """Note whether those asked so far agree; true where a solver need not speak again."""
+    reviewers = asked
+    if state.flow.order == "solver_first" and len(asked) > 1:
+        solver = min(state.roles)
+        reviewers = [seat for seat in asked if seat != solver]
+    same = state.flow.order != "solver_first"
+    state.consensus = machine.consensus(reviewers, spoken, same=same)
+    state.accepted = bool(reviewers) and machine.accepted(reviewers, spoken)
+    done = state.flow.until is not None and holds(state.flow.until, _facts(state, number))
+    return state.marks and not same and done and state.standing is not None
+
+
+def _fallback(state: State, seats: Sequence[int], spoken: dict[int, Attempt]) -> Attempt | None:
+    """The round's solution where nobody gave the answer: a relay's last, else the first seat's."""
+    if state.flow.order == "solver_first":
+        return spoken.get(seats[0]) or state.standing
+    order = reversed(seats) if state.flow.order == "relay" else seats
+    return next((spoken[seat] for seat in order if seat in spoken), None)
+
+
+async def _submit(state: State, number: int, answer: Attempt | None) -> None:
+    if answer is None:
+        state.stale += 1
+        return
+    if isinstance(state.value, Attempt):
+        answer = replace(answer, before=replace(state.value, before=None))
+    for guard in state.here.guards:
+        for attempt in state.provisional:
+            guard.attempts.pop(attempt.address, None)
+    state.provisional.clear()
+    state.standing = answer
+    keep(state.here, answer)
+    if state.scores_visible:
+        (answer,), _ = await judge_all(state.here, (answer,))
+    better = state.here.task.better
+    so_far = [rank(old.verdict, better) for _, old in state.submissions]
+    risen = not so_far or rank(answer.verdict, better) > max(so_far)
+    state.stale = 0 if risen else state.stale + 1
+    state.submissions.append((number, answer))
+
+
+def _facts(state: State, number: int) -> Facts:
+    attempts = [attempt for _, attempt in state.submissions]
+    top = best(attempts, state.here.task.better) if attempts and state.scores_visible else None
+    needs = needs_spent(state.flow.until)
+    return Facts(
+        score=None if top is None else top.score,
+        passed=top is not None and top.passed,
+        round=number,
+        stale=state.stale if state.scores_visible else 0,
+        spent=spent(state.here, number) if needs else NOTHING,
+        consensus=state.consensus,
+        accepted=state.accepted,
+    )
+
+
+def _ended(state: State, why: str) -> Ended:
+    failures = tuple(state.failures)
+    if not state.submissions:
+        outcome = next((failure.outcome for failure in failures), None)
+        assert outcome is not None, "a team without an attempt has a failure"
+        return Ended(state.refused or outcome, None, failures, why)
+    attempts = [attempt for _, attempt in state.submissions]
+    answer = best(attempts, state.here.task.better) if state.scores_visible else attempts[-1]
+    ended = ending(answer, failures, why)
+    if state.refused is not None and not isinstance(ended.outcome, Passed):
+        return replace(ended, outcome=state.refused, reason="")
+    return ended

@@ -1,0 +1,57 @@
+"""One team at work: what its phases read and change."""
+
+from dataclasses import dataclass, field
+
+from podium.dsl.program import Role, Team
+
+from ..condition import names
+from ..outcome import Exhausted
+from ..value import Attempt, Value
+from ..walk import Ended, Failure, Here
+from .board import Post
+from .ceo import Settings
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """own: each seat's last solution. provisional: solutions kept until the team has submitted one.
+
+    standing: the solution that members judge and build on. stale: rounds since the best score rose.
+    """
+
+    flow: Team
+    here: Here
+    value: Value
+    settings: Settings
+    roles: dict[int, Role]
+    posts: list[Post] = field(default_factory=list[Post])
+    own: dict[int, str] = field(default_factory=dict[int, str])
+    personas: dict[int, str] = field(default_factory=dict[int, str])
+    submissions: list[tuple[int, Attempt]] = field(default_factory=list[tuple[int, Attempt]])
+    provisional: list[Attempt] = field(default_factory=list[Attempt])
+    standing: Attempt | None = None
+    stop: bool = False
+    refused: Exhausted | None = None
+    stale: int = 0
+    consensus: bool = False
+    accepted: bool = False
+    failures: list[Failure] = field(default_factory=list[Failure])
+
+    @property
+    def scores_visible(self) -> bool:
+        verifier = self.here.task.verify
+        return verifier is not None and verifier.use == "always"
+
+    @property
+    def marks(self) -> bool:
+        """Whether members are asked to say that they agree."""
+        return not names(self.flow.until).isdisjoint({"consensus", "accepted"})
+
+
+def note_end(state: State, ended: Ended) -> None:
+    """Keep what went wrong. A refusal ends the team after this round, unless it was a seat's own budget."""
+    state.failures.extend(ended.failures)
+    outcome = ended.outcome
+    own = f"{state.here.world.account}/{state.here.address}/m"
+    if isinstance(outcome, Exhausted) and not outcome.account.startswith(own):
+        state.refused = state.refused or outcome

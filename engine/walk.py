@@ -1,0 +1,394 @@
+"""Where a node stands in a run, and the few things it may do there: ask, judge, keep, decide, end.
+
+Rules this file keeps. A run that is taken up again, or replayed with other latencies, asks the same addresses the
+same things: whatever depended on time, chance or money is recorded as a decision and read back.
+
+* A call that got no answer is a decision at its address; the next life is told the same without asking.
+* The attempts and open calls of branches that lost a race are forgotten, so nothing later can depend on them.
+* A node ends once, with one outcome, under cancellation too; a cancelled one says who cancelled it.
+* Where the run is interrupted, tasks that want a new call wait; once nothing is in the air all are cancelled, so
+  that no node takes a branch that was held up for one that gave nothing.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, cast
+
+import anyio
+
+from podium.dsl.program import OnExhausted, Task
+
+from .call import (
+    BudgetExhausted,
+    Call,
+    CallError,
+    FailureKind,
+    Interrupted,
+    ModelCall,
+    ModelReply,
+    Outage,
+    Reply,
+    VerifierBroken,
+    VerifierCall,
+    request_digest,
+)
+from .event import NodeEnded, NodeStarted
+from .outcome import (
+    Cancelled,
+    Exhausted,
+    Failed,
+    Finished,
+    Outcome,
+    Passed,
+    reason,
+    word,
+)
+from .reduce import attempts_of, best
+from .scope import Recorder, World
+from .value import Attempt, Json, Value, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A node that ended Failed or Exhausted, whatever became of its parent."""
+
+    address: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a node ended and what it gave. reason replaces the outcome's own where it is not empty."""
+
+    outcome: Outcome
+    value: Value | None = None
+    failures: tuple[Failure, ...] = ()
+    reason: str = ""
+
+
+class Cause(Protocol):
+    """Something that may cancel the nodes below it."""
+
+    def why(self) -> Outcome | None:
+        """How the nodes it cancels end; None while it cancels nothing."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Race:
+    """Siblings of which the losers are cancelled."""
+
+    lost: Outcome | None = None
+
+    def why(self) -> Outcome | None:
+        return self.lost
+
+
+@dataclass(slots=True, eq=False)
+class Guard:
+    """A budget with a policy, around the nodes below it.
+
+    seconds: its time as declared. open: calls in the air, with the address of who asks. cut: the calls that were
+    open when time ran out in an earlier life; once all are reached again, everything before them has been replayed
+    and time is up again.
+    """
+
+    account: str
+    address: str
+    policy: OnExhausted
+    scope: anyio.CancelScope
+    seconds: float | None = None
+    cut: frozenset[str] | None = None
+    ended: Outcome | None = None
+    refused: Exhausted | None = None
+    shrunk: bool = False
+    attempts: dict[str, Attempt] = field(default_factory=dict[str, Attempt])
+    open: dict[str, str] = field(default_factory=dict[str, str])
+    reached: set[str] = field(default_factory=set[str])
+
+    def why(self) -> Outcome | None:
+        if self.ended is None and self.scope.cancel_called:
+            return Exhausted(self.account, "time")
+        return self.ended
+
+    def forget(self, prefix: str, *, attempts: bool = True) -> None:
+        """Drop the open calls, and the attempts, of the node at prefix and all below it."""
+        self.open = {call: by for call, by in self.open.items() if not is_below(by, prefix)}
+        if attempts:
+            self.attempts = {
+                a: kept for a, kept in self.attempts.items() if not is_below(a, prefix)
+            }
+
+
+@dataclass(slots=True, eq=False)
+class Walk:
+    """What one run shares: its world, the verdicts there are, its best attempt so far.
+
+    paused: why the run is being stopped. in_air: calls given to the world and not yet answered.
+    """
+
+    world: World
+    paused: str | None = None
+    in_air: int = 0
+    changed: anyio.Event = field(default_factory=anyio.Event)
+    best: Attempt | None = None
+    verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
+    judging: dict[str, anyio.Lock] = field(default_factory=dict[str, anyio.Lock])
+    scored: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+
+    async def pause(self, cause: str) -> None:
+        """Stop the whole run and wait for the end; never comes back."""
+        if self.paused is None:
+            self.paused = cause
+            self.world.interrupt(cause)
+        self.tell()
+        await anyio.sleep_forever()
+
+    async def drained(self) -> None:
+        """Comes back once the run is being stopped and no call is in the air."""
+        while self.paused is None or self.in_air:
+            await self.changed.wait()
+
+    def tell(self) -> None:
+        self.changed.set()
+        self.changed = anyio.Event()
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A node's place: address, account, the task at hand, what may cancel it (outermost first).
+
+    branches: how many parallel forms are around it. round: of the nearest repeat or team, 0 outside.
+    """
+
+    walk: Walk
+    address: str
+    account: str
+    task: Task
+    causes: tuple[Cause, ...] = ()
+    branches: int = 0
+    round: int = 0
+
+    @property
+    def world(self) -> World:
+        return self.walk.world
+
+    @property
+    def recorder(self) -> Recorder:
+        return self.walk.world.recorder
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        return tuple(cause for cause in self.causes if isinstance(cause, Guard))
+
+    def at(self, segment: str) -> "Here":
+        """The place below this one; an empty segment is the same place."""
+        return replace(self, address=f"{self.address}/{segment}") if segment else self
+
+
+def is_below(address: str, prefix: str) -> bool:
+    return address == prefix or address.startswith(prefix + "/")
+
+
+# --- nodes ---------------------------------------------------------------------------------------
+
+Body = Callable[[Here], Awaitable[Ended]]
+
+
+async def node(here: Here, kind: str, label: str, body: Body) -> Ended:
+    """Run body as the node at here: its start and its end are events, its call errors are outcomes."""
+    here.recorder.emit(NodeStarted(here.address, kind, label))
+    try:
+        ended = await settle(here, body)
+    except anyio.get_cancelled_exc_class():
+        _end(here, Ended(_why(here)))
+        raise
+    except (
+        BaseException
+    ) as error:  # a mistake of ours: the node ends all the same, the error goes on
+        _end(here, Ended(Failed("bug", repr(error))))
+        raise
+    _end(here, ended)
+    return ended
+
+
+def _why(here: Here) -> Outcome:
+    """How a cancelled node ends: the outermost cause that cancels says."""
+    return next((why for cause in here.causes if (why := cause.why())), Cancelled())
+
+
+async def settle(here: Here, body: Body) -> Ended:
+    """body's end, or the outcome of the error that it raised."""
+    try:
+        return await body(here)
+    except CallError as error:
+        outcome: Outcome = Failed(error.kind, error.message)
+    except BudgetExhausted as error:
+        outcome = Exhausted(error.account, error.dimension)
+    return Ended(outcome, failures=(Failure(here.address, outcome),))
+
+
+def skip(here: Here, kind: str, label: str, outcome: Outcome) -> None:
+    """The events of a node that never began."""
+    here.recorder.emit(NodeStarted(here.address, kind, label))
+    _end(here, Ended(outcome))
+
+
+def _end(here: Here, ended: Ended) -> None:
+    attempts = attempts_of(ended.value)
+    score = best(attempts, here.task.better).score if attempts else None
+    why = ended.reason or reason(ended.outcome)
+    here.recorder.emit(NodeEnded(here.address, word(ended.outcome), why, score))
+
+
+def ending(value: Value, failures: tuple[Failure, ...] = (), why: str = "") -> Ended:
+    """The end of a node that returns value: passed, or finished, or failed where every reply was cut."""
+    attempts = attempts_of(value)
+    if any(attempt.passed for attempt in attempts):
+        return Ended(Passed(), value, failures, why)
+    if attempts and all(attempt.cut for attempt in attempts):
+        return Ended(Failed("reply", "the reply was cut by its cap"), value, failures, why)
+    return Ended(Finished(), value, failures, why)
+
+
+def keep(here: Here, attempt: Attempt) -> None:
+    """Hold attempt ready for the budgets around it, should they run out."""
+    for guard in here.guards:
+        guard.attempts[attempt.address] = attempt
+
+
+def may_start(here: Here, address: str) -> bool:
+    """Whether the branch, member or round at address may begin: not after a refusal under `shrink`."""
+    shrinking = [guard for guard in here.guards if guard.policy == "shrink"]
+    if not shrinking:
+        return True
+    return here.recorder.decide(address, "starts", lambda: not any(g.shrunk for g in shrinking))
+
+
+# --- decisions -----------------------------------------------------------------------------------
+
+
+class _Undecided(Exception):
+    pass
+
+
+def recall(recorder: Recorder, address: str, name: str) -> Json:
+    """What was decided in an earlier life, None where nothing was. (No decision of ours is null.)"""
+
+    def undecided() -> Json:
+        raise _Undecided
+
+    try:
+        return recorder.decide(address, name, undecided)
+    except _Undecided:
+        return None
+
+
+# --- calls ---------------------------------------------------------------------------------------
+
+
+async def ask(here: Here, call: Call) -> Reply:
+    """The answer to call. Raises CallError and BudgetExhausted, in each life of the run the same."""
+    mark = _mark(here, call)
+    earlier = recall(here.recorder, mark, "no_answer")
+    if earlier is not None:
+        raise await _again(here, cast(Sequence[str], earlier))
+    await _reach(here, mark)
+    for guard in here.guards:
+        guard.open[mark] = here.address
+    return await _answer(here, call, mark)
+
+
+async def ask_model(here: Here, call: ModelCall) -> ModelReply:
+    reply = await ask(here, call)
+    assert isinstance(reply, ModelReply)
+    return reply
+
+
+def _mark(here: Here, call: Call) -> str:
+    """What names the call in decisions: a model call's address, a verifier call's content, whoever asks."""
+    match call:
+        case ModelCall(address=address):
+            return address
+        case VerifierCall(verifier=verifier):
+            return f"{here.world.program.name}/{verifier.name}.{request_digest(call)[:32]}"
+
+
+async def _answer(here: Here, call: Call, mark: str) -> Reply:
+    """A call that is cancelled stays in `open`: that is what tells where time ran out."""
+    try:
+        reply = await _sent(here.walk, call)
+    except CallError as error:
+        _no_answer(here, mark, "failed", error.kind, error.message)
+        raise
+    except BudgetExhausted as error:
+        await _refused(here, error)
+        _no_answer(here, mark, "budget", error.account, error.dimension)
+        raise
+    except (Interrupted, Outage, VerifierBroken) as error:
+        await here.walk.pause(
+            {Outage: "outage", VerifierBroken: "verifier"}.get(type(error), "user")
+        )
+        raise
+    _close(here, mark)
+    return reply
+
+
+async def _sent(walk: Walk, call: Call) -> Reply:
+    walk.in_air += 1
+    try:
+        return await walk.world.call(call)
+    finally:
+        walk.in_air -= 1
+        walk.tell()
+
+
+def _close(here: Here, mark: str) -> None:
+    for guard in here.guards:
+        guard.open.pop(mark, None)
+
+
+def _no_answer(here: Here, mark: str, *why: str) -> None:
+    _close(here, mark)
+    here.recorder.decide(mark, "no_answer", lambda: list(why))
+
+
+async def _again(here: Here, earlier: Sequence[str]) -> Exception:
+    """The error of an earlier life."""
+    if earlier[0] == "budget":
+        error = BudgetExhausted(earlier[1], earlier[2])
+        await _refused(here, error)
+        return error
+    return CallError(cast(FailureKind, earlier[1]), earlier[2])
+
+
+async def _reach(here: Here, mark: str) -> None:
+    """Stop here if the call was cut by a deadline in an earlier life."""
+    for guard in here.guards:
+        if guard.cut is not None and mark in guard.cut:
+            guard.open[mark] = here.address
+            guard.reached.add(mark)
+            if guard.reached >= guard.cut:
+                guard.scope.cancel()
+            await anyio.sleep_forever()
+
+
+async def _refused(here: Here, error: BudgetExhausted) -> None:
+    """Do what the refusing budget's policy says. A budget above the run is the run's business."""
+    guards = {guard.account: guard for guard in here.guards}
+    guard = guards.get(error.account)
+    if guard is None and not error.account.startswith(here.world.account + "/"):
+        guard = next(iter(here.guards), None)
+    if guard is None:
+        return
+    guard.refused = guard.refused or Exhausted(error.account, error.dimension)
+    match guard.policy:
+        case "pause":
+            await here.walk.pause("budget")
+        case "shrink":
+            guard.shrunk = True
+        case "fail":
+            guard.ended = Failed("budget", str(error))
+            guard.scope.cancel()
+        case "best" | "vote":
+            pass
