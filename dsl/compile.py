@@ -1,12 +1,25 @@
 """The pipeline from text to `Program`, and nothing else."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from .library import Library
-from .problem import Problem
+from . import draft as drafts
+from .accept import finished, models
+from .check import in_order, problems_of
+from .draft import Draft
+from .evaluate import Evaluator
+from .later import refuse_later
+from .library import Library, LibraryError
+from .names import did_you_mean, either
+from .params import in_force, set_params
+from .parse import parse_expression
+from .permission import REFUSALS, permits, require
+from .problem import Problem, ProgramError, has_errors, whole
 from .program import Budget, Model, Program
-from .source import Source
+from .scope import Files
+from .source import Place, Source
+from .types import FLOW, TASK
+from .values import Module, Noun, Scope, Tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +29,8 @@ class Choice:
     params: values as text (`--set`) or already typed, by name, with their origin ("--set", "PODIUM_PARAM_x" …).
     expression and task make a run of their own (`-e EXPR --task NAME`): the file may then be empty.
     task names a task of the file, else a family (`words`). models replace those of the file by name;
-    default_model replaces the default one (`--model URL`). caps: bounds from outside, which only tighten.
-    allow(kind, name) says whether host code, a file, a variable or a host may be used; None allows all.
+    default_model replaces the default one (`--model URL`). budget can only tighten the run's.
+    allow says whether a run may use `kind`, `value` (env, file, python, host); None allows nothing.
     """
 
     run: str | None = None
@@ -28,17 +41,144 @@ class Choice:
     task: str | None = None
     models: Mapping[str, Model] = field(default_factory=dict[str, Model])
     default_model: Model | None = None
-    caps: Budget = Budget()
+    budget: Budget = Budget()
     allow: Callable[[str, str], bool] | None = None
 
 
 def check(source: Source, library: Library) -> tuple[Problem, ...]:
     """Every mistake of source and of what it imports, in order; warnings included. Never raises."""
-    raise NotImplementedError
+    files = Files(library)
+    return problems_of(files, files.load(source))
 
 
 def compile_run(
     source: Source, library: Library, choice: Choice
 ) -> tuple[Program, tuple[Problem, ...]]:
     """The chosen run as a Program, with the warnings. Raises ProgramError on any error."""
-    raise NotImplementedError
+    files = Files(library)
+    main = files.load(source)
+    warnings = _accepted(list(problems_of(files, main)), main)
+    evaluator = Evaluator(files, reading=True, main=main, models=choice.models)
+    allow = choice.allow or _nothing
+    evaluator.permits = lambda ask: permits(evaluator, allow, ask)
+    set_params(evaluator, main, choice.params)
+    _accepted(evaluator.problems, main)
+
+    draft = _draft(evaluator, main, choice)
+    if any(p.severity == "error" and p.code not in REFUSALS for p in evaluator.problems):
+        raise ProgramError(in_order(evaluator.problems, main))
+    draft = finished(evaluator, drafts.within(draft, choice.budget), final=True)
+    used, default = models(evaluator, main, draft, final=True)
+    refuse_later(evaluator, draft, used)
+    require(evaluator, allow, draft, used)
+    notes = _accepted(evaluator.problems, main)
+    return _program(evaluator, main, choice, draft, used, default), (*warnings, *notes)
+
+
+def _nothing(kind: str, value: str) -> bool:
+    return False
+
+
+def _accepted(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
+    """The problems where none is an error; raises ProgramError otherwise."""
+    found = in_order(problems, main)
+    if has_errors(found):
+        raise ProgramError(found)
+    return found
+
+
+def _draft(evaluator: Evaluator, main: Module, choice: Choice) -> Draft:
+    """The chosen run, with the task and the model that were given in place of its own."""
+    if choice.expression is not None:
+        draft = _expression(evaluator, main, choice.expression)
+    else:
+        draft = drafts.of_run(evaluator, _run(evaluator, main, choice.run))
+    if choice.task is not None:
+        draft = replace(draft, tasks=_task(evaluator, main, choice.task))
+    if choice.default_model is not None:
+        draft = replace(draft, model=choice.default_model)
+    return draft
+
+
+def _expression(evaluator: Evaluator, main: Module, text: str) -> Draft:
+    source = Source("<expression>", text)
+    expr, problems = parse_expression(source)
+    evaluator.problems.extend(problems)
+    if expr is None:
+        raise ProgramError(in_order(problems, main))
+    evaluator.files.sources.append(source)
+    place = Place(source, expr.span)
+    return drafts.of_flow(evaluator.value(expr, Scope(main, source, {}), FLOW), place)
+
+
+def _run(evaluator: Evaluator, main: Module, name: str | None) -> Noun:
+    runs = [d.name for d in main.declared.values() if d.kind == "run"]
+    wanted = name or ("main" if "main" in runs else runs[0] if len(runs) == 1 else None)
+    if wanted is None or wanted not in runs:
+        raise ProgramError((_no_run(main, wanted, runs),))
+    value = evaluator.declared(main, main.declared[wanted])
+    assert isinstance(value, Noun)  # a run that is none was refused by the check
+    return value
+
+
+def _no_run(main: Module, wanted: str | None, runs: list[str]) -> Problem:
+    flows = [d.name for d in main.declared.values() if d.kind in ("flow", "role")]
+    if wanted is not None:
+        message = f"there is no run `{wanted}`"
+        help_ = did_you_mean(wanted, runs) or (f"there is {_names(runs)}" if runs else "")
+    elif runs:
+        message, help_ = "the file has several runs", f"choose {_names(runs)}"
+    else:
+        message = "there is no run in this file"
+        example = flows[0] if flows else "agent"
+        help_ = f"write `run main {{ flow = {example} }}`, or give a flow with `-e`"
+    return Problem("E110", message, whole(main.source), help=help_)
+
+
+def _names(names: list[str]) -> str:
+    return either([f"`{name}`" for name in names])
+
+
+def _task(evaluator: Evaluator, main: Module, name: str) -> Tasks | None:
+    """A task of the file by name, else a family."""
+    place = whole(Source("--task", name))
+    declared = [d.name for d in main.declared.values() if d.kind == "task"]
+    if name in declared:
+        value = evaluator.declared(main, main.declared[name])
+        fitted = evaluator.fit(value, TASK, place)
+        return fitted if isinstance(fitted, Tasks) else None
+    try:
+        return Tasks((evaluator.library.family(name, {}),))
+    except LibraryError as error:
+        evaluator.error(
+            error.code,
+            f"there is no task `{name}`: {error}",
+            place,
+            help=did_you_mean(name, declared),
+        )
+        return None
+
+
+def _program(
+    evaluator: Evaluator,
+    main: Module,
+    choice: Choice,
+    draft: Draft,
+    used: Mapping[str, Model],
+    default: str,
+) -> Program:
+    return Program(
+        name=draft.name,
+        flow=draft.flow,
+        tasks=() if draft.tasks is None else draft.tasks.tasks,
+        models=used,
+        default_model=default,
+        budget=draft.budget,
+        split="even" if draft.split == "even" else "pooled",
+        on_exhausted=draft.on_exhausted,
+        seed=draft.seed,
+        max_agents=draft.max_agents,
+        out=draft.out,
+        params=in_force(evaluator, main, choice.params),
+        sources=(*evaluator.files.sources, *evaluator.texts.values()),
+    )

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
+from posixpath import dirname, join, normpath
 from typing import Protocol
 
 from .program import Scalar, Task
@@ -17,6 +19,23 @@ class LibraryError(Exception):
     def __init__(self, message: str, code: str = "E104") -> None:
         super().__init__(message)
         self.code = code
+
+
+def resolve(path: str, importer: str) -> str:
+    """The name of the text that importer calls path: path seen from importer's folder."""
+    return normpath(join(dirname(importer), path))
+
+
+def standard(name: str) -> Source:
+    """The module name of the standard library (`std.flows`), which is part of the package.
+
+    Raises LibraryError where there is none.
+    """
+    word = name.removeprefix("std.")
+    entry = files("podium").joinpath("stdlib").joinpath(f"{word}.team")
+    if name == word or not word.isidentifier() or not entry.is_file():
+        raise LibraryError(f"there is no module `{name}`")
+    return Source(name, entry.read_text(encoding="utf-8"))
 
 
 class Library(Protocol):
@@ -45,7 +64,9 @@ class MemoryLibrary:
 
     def module(self, name: str, *, is_file: bool, importer: str) -> Source:
         if name not in self.modules:
-            raise LibraryError(f"there is no module {name!r}")
+            if not is_file:
+                return standard(name)
+            raise LibraryError(f"there is no file {name!r}")
         return Source(name, self.modules[name])
 
     def text(self, path: str, *, importer: str) -> str:
@@ -57,3 +78,29 @@ class MemoryLibrary:
         if name not in self.families:
             raise LibraryError(f"there is no task family {name!r}")
         return self.families[name]
+
+
+@dataclass(frozen=True)
+class StoredLibrary:
+    """The texts a stored run was made from (`Program.sources`), so that it needs no disk.
+
+    families makes tasks by name: they are code, not text. The first source is the run's own file.
+    """
+
+    sources: tuple[Source, ...]
+    families: Library
+
+    def module(self, name: str, *, is_file: bool, importer: str) -> Source:
+        return self._source(resolve(name, importer) if is_file else name)
+
+    def text(self, path: str, *, importer: str) -> str:
+        return self._source(resolve(path, importer)).text
+
+    def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
+        return self.families.family(name, args)
+
+    def _source(self, name: str) -> Source:
+        for source in self.sources:
+            if source.name == name:
+                return source
+        raise LibraryError(f"the stored run holds no `{name}`")

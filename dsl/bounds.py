@@ -1,0 +1,179 @@
+"""How large a flow is: agents, calls and attempts, counted without writing the copies out."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, assert_never
+
+from .program import (
+    Agent,
+    Fallback,
+    Flow,
+    ForEach,
+    Lift,
+    Limited,
+    Parallel,
+    Reduce,
+    Repeat,
+    Route,
+    Same,
+    Team,
+    Then,
+)
+
+
+class Bounds(NamedTuple):
+    """agents: seats that may come to be. least and most: calls to models, resends left out.
+
+    width: attempts that come out, at most; 1 where a single one does.
+    """
+
+    agents: int
+    least: int
+    most: int
+    width: int
+
+
+def bounds(flow: Flow, width: int = 1) -> Bounds:
+    """The size of flow, given width attempts at most. CEO and recruiter are calls, but no agents."""
+    return _Counter().of(flow, width)
+
+
+def max_agents(flow: Flow) -> int:
+    """How many agents flow expands to at most."""
+    return bounds(flow).agents
+
+
+@dataclass(slots=True)
+class _Counter:
+    """Each part once for each width: parts are shared, so the tree may be larger than memory."""
+
+    known: dict[tuple[int, int], Bounds] = field(default_factory=dict[tuple[int, int], Bounds])
+
+    def of(self, flow: Flow, width: int) -> Bounds:
+        key = (id(flow), width)
+        if key not in self.known:
+            self.known[key] = self._of(flow, width)
+        return self.known[key]
+
+    def _of(self, flow: Flow, width: int) -> Bounds:
+        match flow:
+            case Agent(role=role):
+                many = {"attempt", "attempts"} <= role.takes
+                times = width if many else 1
+                return Bounds(times, 1, times, times)
+            case Team():
+                return _team(flow)
+            case Parallel():
+                return self._parallel(flow, width)
+            case Then(steps=steps):
+                return self._then(steps, width)
+            case Lift(flow=inner):
+                one = self.of(inner, 1)
+                return Bounds(width * one.agents, one.least, width * one.most, width * one.width)
+            case Fallback(options=options):
+                each = [self.of(option, width) for option in options]
+                return Bounds(
+                    sum(b.agents for b in each),
+                    each[0].least,
+                    sum(b.most for b in each),
+                    max(b.width for b in each),
+                )
+            case Repeat(max=rounds):
+                return self._repeat(flow, rounds, width)
+            case Route(cases=cases):
+                each = [self.of(case, width) for _, case in cases]
+                return Bounds(
+                    1 + max(b.agents for b in each),
+                    1 + min(b.least for b in each),
+                    1 + max(b.most for b in each),
+                    max(b.width for b in each),
+                )
+            case ForEach(max=parts, flow=inner):
+                one = self.of(inner, 1)
+                return Bounds(
+                    1 + parts * one.agents,
+                    1 + one.least,
+                    1 + parts * one.most,
+                    parts * one.width,
+                )
+            case Limited(flow=inner):
+                return self.of(inner, width)
+            case Same():
+                return Bounds(0, 0, 0, width)
+            case Reduce(how=how, k=k):
+                kept = {"top": min(k, width), "sample": min(k, width), "score": width}
+                return Bounds(0, 0, 0, kept.get(how, 1))
+            case _:
+                assert_never(flow)
+
+    def _parallel(self, flow: Parallel, width: int) -> Bounds:
+        each = [(b.count, self.of(b.flow, width)) for b in flow.branches]
+        least = sum(n * b.least for n, b in each)
+        if flow.passes is not None:
+            least = _cheapest(each, min(flow.passes, sum(n for n, _ in each)))
+        return Bounds(
+            sum(n * b.agents for n, b in each),
+            least,
+            sum(n * b.most for n, b in each),
+            sum(n * b.width for n, b in each),
+        )
+
+    def _then(self, steps: tuple[Flow, ...], width: int) -> Bounds:
+        total = Bounds(0, 0, 0, width)
+        for step in steps:
+            here = self.of(step, total.width)
+            total = Bounds(
+                total.agents + here.agents,
+                total.least + here.least,
+                total.most + here.most,
+                here.width,
+            )
+        return total
+
+    def _repeat(self, flow: Repeat, rounds: int, width: int) -> Bounds:
+        """The width may grow from round to round, but only as far as the flow's own shape lets it."""
+        total = Bounds(0, 0, 0, width)
+        for done in range(rounds):
+            here = self.of(flow.flow, total.width)
+            left = rounds - done
+            if here.width == total.width:
+                return Bounds(
+                    total.agents + left * here.agents,
+                    0 if flow.until is not None else total.least + left * here.least,
+                    total.most + left * here.most,
+                    here.width,
+                )
+            total = Bounds(
+                total.agents + here.agents,
+                total.least + here.least,
+                total.most + here.most,
+                here.width,
+            )
+            if here.width > _HUGE:
+                break
+        return total._replace(least=0) if flow.until is not None else total
+
+
+_HUGE = 10**12  # past every sensible max_agents: growing further tells nothing
+
+
+def _cheapest(each: list[tuple[int, Bounds]], count: int) -> int:
+    """The calls of the count branches that need fewest."""
+    total = 0
+    for n, b in sorted(each, key=lambda pair: pair[1].least):
+        taken = min(n, count)
+        total, count = total + taken * b.least, count - taken
+    return total
+
+
+def _team(team: Team) -> Bounds:
+    """One call for each seat and round; a CEO may stop it after one, and `until` may end it early."""
+    leads = 0 if team.ceo is None else 1 if team.ceo.mode == "fixed" else team.rounds
+    recruits = 0 if team.recruit is None else 1
+    early = team.until is not None or team.ceo is not None
+    least = 1 if team.ceo is not None else team.size * (1 if early else team.rounds)
+    return Bounds(
+        team.size,
+        least + min(leads, 1) + recruits,
+        team.size * team.rounds + leads + recruits,
+        1,
+    )

@@ -1,0 +1,106 @@
+"""Budgets: `[$25, 2M tokens, 30m, 500 calls]`, any subset, or a share of what is around them."""
+
+from dataclasses import replace
+
+from . import syntax
+from .context import Context
+from .program import Budget
+from .source import Place
+from .types import ANY
+from .values import BAD, Items, Quantity, Scope, Unknown, Value, show
+
+_FIELD = {"usd": "usd", "tokens": "tokens", "calls": "calls", "time": "seconds", "share": "share"}
+_SAYS = {
+    "usd": "dollars",
+    "tokens": "tokens",
+    "calls": "calls",
+    "time": "a time",
+    "share": "a share",
+}
+
+
+def budget(context: Context, expr: syntax.ListExpr, scope: Scope) -> Value:
+    """The budget that a list in the program is; a mistake in an item is reported at the item."""
+    total: Value = Budget()
+    for item in expr.items:
+        total = _with(context, total, context.value(item, scope, ANY), scope.place(item.span))
+    return total
+
+
+def whole_budget(context: Context, value: Quantity | Items, place: Place) -> Value:
+    """A single quantity, or a list that came through a parameter, as a budget."""
+    total: Value = Budget()
+    for item in value.items if isinstance(value, Items) else (value,):
+        total = _with(context, total, item, place)
+    return total
+
+
+def _with(context: Context, total: Value, item: Value, place: Place) -> Value:
+    match item:
+        case Budget():
+            return item
+        case Unknown():
+            return Unknown(ANY) if not isinstance(total, Budget) else total
+        case Quantity() if isinstance(total, Budget):
+            return _add(context, total, item, place)
+        case Quantity():
+            return total
+        case _:
+            context.error(
+                "E308",
+                f"a budget holds dollars, tokens, calls, a time or a share, not {show(item)}",
+                place,
+                help="write, for example, `[$5, 1M tokens, 30m]`",
+            )
+            return total
+
+
+def _add(context: Context, total: Budget, item: Quantity, place: Place) -> Value:
+    name = _FIELD[item.dimension]
+    if getattr(total, name) is not None:
+        context.error(
+            "E307",
+            f"the budget gives {_SAYS[item.dimension]} twice",
+            place,
+            help="keep the one that is meant",
+        )
+        return total
+    if item.amount <= 0 or (item.dimension == "share" and item.amount > 1):
+        context.error(
+            "E309",
+            f"{show(item)} is no budget",
+            place,
+            help="a share lies between 0% and 100%"
+            if item.dimension == "share"
+            else "a budget is more than nothing",
+        )
+        return BAD
+    match item.dimension:
+        case "usd":
+            return replace(total, usd=int(item.amount))
+        case "tokens":
+            return replace(total, tokens=int(item.amount))
+        case "calls":
+            return replace(total, calls=int(item.amount))
+        case "time":
+            return replace(total, seconds=float(item.amount))
+        case "share":
+            return replace(total, share=float(item.amount))
+
+
+def tighter(one: Budget, other: Budget) -> Budget:
+    """The budget within both."""
+
+    def least(a: int | None, b: int | None) -> int | None:
+        return b if a is None else a if b is None else min(a, b)
+
+    def less(a: float | None, b: float | None) -> float | None:
+        return b if a is None else a if b is None else min(a, b)
+
+    return Budget(
+        least(one.usd, other.usd),
+        least(one.tokens, other.tokens),
+        least(one.calls, other.calls),
+        less(one.seconds, other.seconds),
+        less(one.share, other.share),
+    )

@@ -1,0 +1,131 @@
+"""What the parts of the evaluator need of each other; `evaluate.Evaluator` is the one that has it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from . import syntax
+from .library import Library
+from .problem import Label
+from .program import Flow, Model
+from .shapes import Shapes
+from .source import Place
+from .types import Type
+from .values import Argument, Later, Module, Noun, Scope, Unknown, UserFlow, Value
+
+
+class Found(NamedTuple):
+    """What a name stands for; a tuple of its own, because `none` is a value."""
+
+    value: Value
+
+
+class Context(Protocol):
+    """Mistakes are reported, never raised; a mistake's value is `BAD`, about which nothing more is said."""
+
+    @property
+    def reading(self) -> bool:
+        """A run is being compiled: files are read, and of an `if` only the branch taken is looked at."""
+        ...
+
+    @property
+    def library(self) -> Library: ...
+
+    @property
+    def models(self) -> Mapping[str, Model]:
+        """Those that stand in for the file's, by name."""
+        ...
+
+    @property
+    def shapes(self) -> Shapes: ...
+
+    def value(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
+        """What expr stands for, converted to want; BAD where it cannot be."""
+        ...
+
+    def raw(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
+        """What expr stands for, before it is converted."""
+        ...
+
+    def fit(self, value: Value, want: Type, place: Place) -> Value:
+        """value as a want; BAD where it is none, which is reported at place."""
+        ...
+
+    def find(self, name: str, scope: Scope | None) -> Found | None:
+        """What name stands for; None where nothing has it. scope None: the prelude's. Words are not names."""
+        ...
+
+    def declared(self, module: Module, declaration: syntax.Declaration) -> Value:
+        """What declaration stands for; worked out once."""
+        ...
+
+    def built(self, noun: Noun) -> Value:
+        """The Model, Role, Tasks … that noun describes; worked out once."""
+        ...
+
+    def expand(self, flow: UserFlow, args: Mapping[str, Value], place: Place) -> Value:
+        """The flow with its parameters filled in, each with a value; place is that of the call."""
+        ...
+
+    def call(self, callee: Value, place: Place) -> Value:
+        """callee without arguments, in a place where a flow is wanted."""
+        ...
+
+    def model_name(self, noun: Noun) -> str:
+        """The noun's name among all models of the run: its own, unless another has taken it."""
+        ...
+
+    def mark(self, thing: object, later: tuple[Later, ...]) -> None:
+        """Remember what thing asks for that does not run yet."""
+        ...
+
+    def relabelled(self, flow: Flow, label: str) -> Flow:
+        """flow under another label, with all that was marked of it."""
+        ...
+
+    def text(self, path: str, place: Place) -> str | None:
+        """The text of a file; None where it is not read, or could not be (which was reported)."""
+        ...
+
+    def ask(self, kind: str, value: str, place: Place) -> None:
+        """Remember that `kind:value` needs permission where the run uses it."""
+        ...
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        place: Place,
+        *,
+        label: str = "",
+        help: str = "",
+        secondary: tuple[Label, ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A call with its arguments, each in its place; inner: what follows `of`."""
+
+    name: str
+    args: Mapping[str, Argument]
+    place: Place
+    scope: Scope | None = None
+    rest: tuple[tuple[str, Argument], ...] = ()
+    inner: Argument | None = None
+
+    def given(self, name: str) -> bool:
+        return name in self.args
+
+    def value(self, name: str) -> Value:
+        """The argument's value; None where it was not given."""
+        return self.args[name].value if name in self.args else None
+
+    def known(self, name: str) -> bool:
+        """Given, and not a parameter without a value."""
+        return name in self.args and not isinstance(self.args[name].value, Unknown)
+
+    def at(self, name: str) -> Place:
+        """Where the argument stands; the call itself where it was not given."""
+        return self.args[name].place if name in self.args else self.place

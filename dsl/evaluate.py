@@ -1,0 +1,516 @@
+"""The one evaluator: from expressions to typed values, with parameters known or unknown.
+
+Checking evaluates every declaration with unknown parameters, compiling evaluates one run with known
+ones, so types and elaboration cannot drift apart. Depth and work are bounded: chains are walked, what
+nests is counted, and a program that would expand without measure is a mistake like any other.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from . import arithmetic, calling, flows, lookup, nouns, prompts, syntax, tasks
+from .budgets import budget
+from .calls import FORMS
+from .conditions import condition
+from .context import Found
+from .convert import fit
+from .declared_types import declared_type, of_value, schema
+from .fields import free_record, got, missing, noun_fields, record_of
+from .kinds import KINDS
+from .library import Library, LibraryError, resolve
+from .problem import Label, Problem
+from .program import Flow, Limited, Model, Verifier
+from .scope import Files
+from .shapes import Shapes, stand_in
+from .source import Place, Source
+from .types import (
+    ANY,
+    BOOL,
+    BUDGET,
+    CASES,
+    CONDITION,
+    FLOW,
+    PROMPT,
+    RECORD,
+    SCHEMA,
+    VERIFIER,
+    ListOf,
+    Number,
+    Plain,
+    RecordOf,
+    Type,
+    describe,
+    options,
+)
+from .values import (
+    BAD,
+    Counted,
+    Imported,
+    Items,
+    Later,
+    Module,
+    ModuleName,
+    Noun,
+    Quantity,
+    RowSet,
+    Scope,
+    Tasks,
+    Unknown,
+    UserFlow,
+    Value,
+    Word,
+    is_flow,
+    show,
+    type_of,
+)
+
+# Each level costs up to eight frames of the interpreter's usual 1,000, and callers have theirs.
+MOST_DEEP = 80
+MOST_STEPS = 300_000  # a second or two; ten times what the largest sensible program takes
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """`kind:value` (env, file, python, host) that a run needs permission for."""
+
+    kind: str
+    value: str
+    place: Place
+
+
+@dataclass(eq=False)
+class Evaluator:
+    """The one `Context`. params: those of main, as they were set."""
+
+    files: Files
+    reading: bool = False
+    main: Module | None = None
+    params: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    models: Mapping[str, Model] = field(default_factory=dict[str, Model])
+    shapes: Shapes = field(default_factory=Shapes)
+    problems: list[Problem] = field(default_factory=list[Problem])
+    asked: list[Ask] = field(default_factory=list[Ask])
+    texts: dict[str, Source] = field(default_factory=dict[str, Source])
+    permits: Callable[[Ask], bool] | None = None
+    _declared: dict[int, Value] = field(default_factory=dict[int, Value])
+    _built: dict[int, tuple[Noun, Value]] = field(default_factory=dict[int, tuple[Noun, Value]])
+    _marks: dict[int, tuple[object, tuple[Later, ...]]] = field(
+        default_factory=dict[int, tuple[object, tuple[Later, ...]]]
+    )
+    _names: dict[str, Noun] = field(default_factory=dict[str, Noun])
+    _working: list[syntax.Declaration] = field(default_factory=list[syntax.Declaration])
+    _flows: dict[tuple[object, ...], tuple[Mapping[str, Value], Value]] = field(
+        default_factory=dict[tuple[object, ...], tuple[Mapping[str, Value], Value]]
+    )
+    _depth: int = 0
+    _steps: int = 0
+
+    @property
+    def library(self) -> Library:
+        return self.files.library
+
+    # --- expressions -----------------------------------------------------------------------------
+
+    def value(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
+        if CONDITION in options(want):
+            found = condition(self, expr, scope)
+            if found is not None:
+                return found
+        return fit(self, self.raw(expr, scope, want), want, scope.place(expr.span))
+
+    def fit(self, value: Value, want: Type, place: Place) -> Value:
+        return fit(self, value, want, place)
+
+    def raw(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
+        self._steps += 1
+        if self._depth >= MOST_DEEP or self._steps > MOST_STEPS:
+            self._too_much(scope.place(expr.span))
+            return BAD
+        self._depth += 1
+        try:
+            return self._raw(expr, scope, want)
+        finally:
+            self._depth -= 1
+
+    def _too_much(self, place: Place) -> None:
+        if self._steps > MOST_STEPS:
+            if not any(p.code == "E404" for p in self.problems):
+                self.error("E404", "the program expands without end", place)
+        else:
+            self.error(
+                "E403",
+                f"this is nested more than {MOST_DEEP} deep",
+                place,
+                help="name the inner part: `flow inner = …`",
+            )
+
+    def _raw(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
+        match expr:
+            case syntax.Paren(inner=inner):
+                return self.raw(inner, scope, want)
+            case syntax.Name():
+                return lookup.name(self, expr, scope, want)
+            case syntax.Attribute():
+                return lookup.attribute(self, expr, scope)
+            case syntax.Call():
+                return calling.call(self, expr, scope)
+            case syntax.Of():
+                return calling.wrap(self, expr, scope)
+            case syntax.Then():
+                return flows.chain(self, expr, scope)
+            case syntax.With():
+                return self._with(expr, scope)
+            case syntax.IfExpr():
+                return self._if(expr, scope, want)
+            case syntax.Binary():
+                return arithmetic.binary(self, expr, scope)
+            case syntax.Unary():
+                return arithmetic.unary(self, expr, scope)
+            case syntax.Rate():
+                return arithmetic.rate(self, expr, scope)
+            case syntax.ListExpr():
+                return self._list(expr, scope, want)
+            case syntax.Record():
+                return self._record(expr, scope, want)
+            case syntax.Prompt():
+                if PROMPT in options(want):
+                    return prompts.template(self, expr, scope)
+                return prompts.constant(self, expr, scope)
+            case _:
+                return _literal(expr)
+
+    def _if(self, expr: syntax.IfExpr, scope: Scope, want: Type) -> Value:
+        """The branch taken. While checking both are looked at; where neither is known, what they share."""
+        chosen = self.value(expr.condition, scope, BOOL)
+        if self.reading and isinstance(chosen, bool):
+            return self.value(expr.then if chosen else expr.otherwise, scope, want)
+        then = self.value(expr.then, scope, want)
+        otherwise = self.value(expr.otherwise, scope, want)
+        if isinstance(chosen, bool):
+            return then if chosen else otherwise
+        if is_flow(then) and is_flow(otherwise):
+            alike = self.shapes.of(then) == self.shapes.of(otherwise)  # type: ignore[arg-type]
+            return then if alike else stand_in("if", scope.place(expr.span))
+        alike = type_of(then) == type_of(otherwise)
+        return Unknown(type_of(then)) if alike else BAD
+
+    def _list(self, expr: syntax.ListExpr, scope: Scope, want: Type) -> Value:
+        if BUDGET in options(want):
+            return budget(self, expr, scope)
+        listed = next((o for o in options(want) if isinstance(o, ListOf)), ListOf(ANY))
+        return Items(tuple(self._item(item, scope, listed) for item in expr.items))
+
+    def _item(self, expr: syntax.Expr, scope: Scope, want: ListOf) -> Value:
+        if want.counted and isinstance(expr, syntax.Then) and _starts_counted(expr):
+            self.error(
+                "E208",
+                "does the number count the first step or the whole chain?",
+                scope.place(expr.span),
+                help="write `3 of (f -> g)` or `(3 of f) -> g`"
+                if want.item != FLOW
+                else "put parentheses around what is counted: `3 of (f -> g)`",
+            )
+            return BAD
+        if want.counted and isinstance(expr, syntax.Of) and _may_count(expr.wrapper):
+            count = self.raw(expr.wrapper, scope, ANY)
+            kind = count.type if isinstance(count, Unknown) else type_of(count)
+            if isinstance(kind, Number) or isinstance(count, Unknown):
+                fitted = fit(self, count, Number(True, 0), scope.place(expr.wrapper.span))
+                inner = self.value(expr.inner, scope, want.item)
+                return Counted(fitted if isinstance(fitted, int) else None, inner)
+        return self.value(expr, scope, want.item)
+
+    def _record(self, expr: syntax.Record, scope: Scope, want: Type) -> Value:
+        for option in options(want):
+            match option:
+                case RecordOf(name=name):
+                    return record_of(self, name, expr, scope)
+                case _ if option == SCHEMA:
+                    return schema(self, expr, scope)
+                case _ if option == CASES:
+                    return free_record(self, expr, scope, FLOW)
+                case _ if option in (RECORD, ANY):
+                    return free_record(self, expr, scope, ANY)
+                case _:
+                    continue
+        self.error("E120", f"{describe(want)} is wanted here, not a record", scope.place(expr.span))
+        return BAD
+
+    # --- `with` ----------------------------------------------------------------------------------
+
+    def _with(self, expr: syntax.With, scope: Scope) -> Value:
+        value = self.raw(expr.value, scope, ANY)
+        match value:
+            case Noun():
+                return self._amended(value, expr, scope)
+            case RowSet():
+                return self._rows(value, expr, scope)
+            case Unknown():
+                return BAD
+            case _:
+                self.error(
+                    "E116",
+                    f"`with` amends a declared role, model, task or run, not {show(value)}",
+                    scope.place(expr.value.span),
+                    help="give a flow its arguments in a call: `squad(5, lead = fast)`",
+                )
+                return BAD
+
+    def _amended(self, noun: Noun, expr: syntax.With, scope: Scope) -> Noun:
+        fields = noun_fields(self, noun.kind, expr.record, scope)
+        return replace(noun, fields={**noun.fields, **fields}, place=scope.place(expr.value.span))
+
+    def _rows(self, rows: RowSet, expr: syntax.With, scope: Scope) -> Value:
+        fields = noun_fields(self, "task", expr.record, scope)
+        noun = Noun("task", "rows", {}, rows.place)
+        written = replace(noun, fields={name: f for name, f in fields.items()})
+        missing(self, written, expr.record, KINDS["task"].fields)
+
+        def amended(row: Value) -> Value:
+            inner = tasks.row_scope(scope, row)
+            with_row = {name: (f, inner) for name, (f, _) in fields.items()}
+            return self._build(replace(noun, fields=with_row))
+
+        return tasks.each_row(self, rows, amended, lambda: len(self.problems))
+
+    # --- names and declarations ------------------------------------------------------------------
+
+    def find(self, name: str, scope: Scope | None) -> Found | None:
+        if scope is not None:
+            if name in scope.locals:
+                return Found(scope.locals[name])
+            module = scope.module
+            if name in module.declared:
+                return Found(self.declared(module, module.declared[name]))
+            if name in module.imported:
+                return Found(self._imported(module.imported[name]))
+        prelude = self.files.prelude
+        if name in prelude.declared:
+            return Found(self.declared(prelude, prelude.declared[name]))
+        return Found(FORMS[name]) if name in FORMS else None
+
+    def _imported(self, item: Imported) -> Value:
+        if item.name is None:
+            return ModuleName(item.module)
+        scope = Scope(item.module, item.module.source, {})
+        found = self.find(item.name, scope) if item.name in item.module.declared else None
+        return BAD if found is None else found.value
+
+    def declared(self, module: Module, declaration: syntax.Declaration) -> Value:
+        key = id(declaration)
+        if key in self._declared:
+            return self._declared[key]
+        scope = Scope(module, module.source, {})
+        if self._recurses(declaration, scope.place(declaration.name_span)):
+            return BAD
+        self._working.append(declaration)
+        try:
+            value = self._declaration(declaration, scope)
+        finally:
+            self._working.pop()
+        self._declared[key] = value
+        return value
+
+    def _recurses(self, declaration: syntax.Declaration, place: Place) -> bool:
+        if not any(d is declaration for d in self._working):
+            return False
+        path = lookup.flow_path(self._working, declaration)
+        self.error(
+            "E402",
+            f"`{declaration.name}` uses itself: {path}",
+            place,
+            help="say how often with `repeat(n) of …`" if declaration.kind == "flow" else "",
+        )
+        return True
+
+    def _declaration(self, declaration: syntax.Declaration, scope: Scope) -> Value:
+        kind = KINDS.get(declaration.kind)
+        if kind is None:
+            return BAD
+        place = scope.place(declaration.name_span)
+        if declaration.kind == "param":
+            return self._param(declaration, scope)
+        if declaration.kind == "flow":
+            return UserFlow(declaration, scope)
+        expr = declaration.value
+        if isinstance(expr, syntax.Record) and "fields" in kind.form:
+            fields = noun_fields(self, kind.name, expr, scope)
+            noun = Noun(kind.name, declaration.name, fields, place)
+            missing(self, noun, expr, kind.fields)
+            return noun
+        if expr is None:
+            return BAD
+        return self._named(self._noun_value(expr, scope, kind.name), declaration, place)
+
+    def _noun_value(self, expr: syntax.Expr, scope: Scope, kind: str) -> Value:
+        if kind == "verifier":
+            return self.value(expr, scope, VERIFIER)
+        value = self.raw(expr, scope, Plain(kind))
+        if isinstance(value, Noun) and value.kind == kind:
+            return value
+        return fit(self, value, Plain(kind), scope.place(expr.span))
+
+    def _named(self, value: Value, declaration: syntax.Declaration, place: Place) -> Value:
+        match value:
+            case Noun() | Verifier():
+                return replace(value, name=declaration.name)
+            case Tasks():
+                return tasks.named(value, declaration.name)
+            case _:
+                return value
+
+    def _param(self, declaration: syntax.Declaration, scope: Scope) -> Value:
+        if scope.module is self.main and declaration.name in self.params:
+            return self.params[declaration.name]
+        kind = self.param_type(declaration, scope)
+        if declaration.value is None:
+            return Unknown(kind)
+        return self.value(declaration.value, scope, kind)
+
+    def param_type(self, declaration: syntax.Declaration, scope: Scope) -> Type:
+        """The type of a `param`: as declared, else that of its default."""
+        if declaration.type is None and declaration.value is not None:
+            return of_value(self.raw(declaration.value, scope, ANY))
+        return declared_type(self, declaration.type, scope)
+
+    def built(self, noun: Noun) -> Value:
+        if id(noun) not in self._built:
+            self._built[id(noun)] = (noun, self._build(noun))
+        return self._built[id(noun)][1]
+
+    def _build(self, noun: Noun) -> Value:
+        fields = got(self, noun)
+        match noun.kind:
+            case "model":
+                return nouns.build_model(self, noun, fields)
+            case "role":
+                return nouns.build_role(self, noun, fields)
+            case "task":
+                return tasks.build(self, noun, fields)
+            case _:
+                return noun
+
+    def model_name(self, noun: Noun) -> str:
+        name, number = noun.name, 1
+        while name in self._names and self._names[name] is not noun:
+            number += 1
+            name = f"{noun.name}_{number}"
+        self._names[name] = noun
+        return name
+
+    def model(self, name: str) -> Model | None:
+        """The model that goes by name in this run; None where it has not been asked for."""
+        found = self.built(self._names[name]) if name in self._names else None
+        return found if isinstance(found, Model) else None
+
+    # --- flows -----------------------------------------------------------------------------------
+
+    def call(self, callee: Value, place: Place) -> Value:
+        return calling.bare(self, callee, place)
+
+    def expand(self, flow: UserFlow, args: Mapping[str, Value], place: Place) -> Value:
+        declaration = flow.declaration
+        key = (id(declaration), *((name, _identity(v)) for name, v in args.items()))
+        if key in self._flows:
+            return self._flows[key][1]
+        if declaration.value is None or self._recurses(declaration, place):
+            return stand_in(declaration.name, place)
+        self._working.append(declaration)
+        try:
+            scope = Scope(flow.outer.module, flow.outer.source, args)
+            value = self.value(declaration.value, scope, FLOW)
+        finally:
+            self._working.pop()
+        made = self.relabelled(value, declaration.name) if is_flow(value) else value  # type: ignore[arg-type]
+        self._flows[key] = (args, made)
+        return made
+
+    def relabelled(self, flow: Flow, label: str) -> Flow:
+        if isinstance(flow, Limited):
+            return replace(flow, label=label, flow=self.relabelled(flow.flow, label))
+        made = replace(flow, label=label)
+        if id(flow) in self._marks:
+            self.mark(made, self._marks[id(flow)][1])
+        return made
+
+    # --- the world and the reports ---------------------------------------------------------------
+
+    def mark(self, thing: object, later: tuple[Later, ...]) -> None:
+        if later:
+            self._marks[id(thing)] = (thing, later)
+
+    def marks(self, thing: object) -> tuple[Later, ...]:
+        """What thing asks for that does not run yet."""
+        return self._marks[id(thing)][1] if id(thing) in self._marks else ()
+
+    def ask(self, kind: str, value: str, place: Place) -> None:
+        self.asked.append(Ask(kind, value, place))
+
+    def text(self, path: str, place: Place) -> str | None:
+        if not self.reading:
+            return None
+        name = resolve(path, place.source.name)
+        if name in self.texts:
+            return self.texts[name].text
+        if self.permits is not None and not self.permits(Ask("file", path, place)):
+            return None
+        try:
+            text = self.library.text(path, importer=place.source.name)
+        except LibraryError as error:
+            self.error(error.code, str(error), place)
+            return None
+        self.texts[name] = Source(name, text)
+        return text
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        place: Place,
+        *,
+        label: str = "",
+        help: str = "",
+        secondary: tuple[Label, ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.problems.append(
+            Problem(code, message, place, label=label, help=help, secondary=secondary, notes=notes)
+        )
+
+
+def _literal(expr: syntax.Expr) -> Value:
+    match expr:
+        case syntax.Number(value=value) | syntax.Bool(value=value) | syntax.String(value=value):
+            return value
+        case syntax.Money(micro=micro):
+            return Quantity("usd", micro)
+        case syntax.TokenCount(count=count):
+            return Quantity("tokens", count)
+        case syntax.CallCount(count=count):
+            return Quantity("calls", count)
+        case syntax.Duration(seconds=seconds):
+            return Quantity("time", seconds)
+        case syntax.Percent(fraction=fraction):
+            return Quantity("share", fraction)
+        case _:
+            return None
+
+
+def _may_count(expr: syntax.Expr) -> bool:
+    """Whether what stands left of `of` can be a multiplicity; a call is a wrapper."""
+    while isinstance(expr, syntax.Paren):
+        expr = expr.inner
+    return not isinstance(expr, syntax.Call | syntax.With)
+
+
+def _starts_counted(expr: syntax.Expr) -> bool:
+    while isinstance(expr, syntax.Then):
+        expr = expr.first
+    return isinstance(expr, syntax.Of) and isinstance(expr.wrapper, syntax.Number)
+
+
+def _identity(value: Value) -> object:
+    """Equal for values that expand a flow to the same: constants by value, the rest by identity."""
+    if isinstance(value, str | int | float | bool | None | Word | Quantity):
+        return (type(value).__name__, value)
+    return id(value)

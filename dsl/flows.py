@@ -1,0 +1,316 @@
+"""The kernel forms: from bound arguments to nodes of the flow, each with the checks that are its own."""
+
+from collections.abc import Callable, Mapping
+
+from . import syntax
+from .conditions import only
+from .context import Bound, Context
+from .convert import flow_of
+from .kinds import CONDITION_NAMES
+from .names import did_you_mean
+from .program import (
+    Branch,
+    Condition,
+    Fallback,
+    Flow,
+    ForEach,
+    Parallel,
+    Reduce,
+    Repeat,
+    Role,
+    Route,
+    Same,
+    Then,
+    Verifier,
+)
+from .shapes import Shape, after, gives, role_shape, stand_in, takes
+from .source import Place
+from .teams import team
+from .types import FLOW
+from .values import (
+    BAD,
+    Argument,
+    Counted,
+    Fields,
+    Items,
+    Later,
+    Policy,
+    Scope,
+    Value,
+    as_int,
+    as_word,
+    is_condition,
+    items,
+)
+
+# --- chains --------------------------------------------------------------------------------------
+
+
+def chain(context: Context, expr: syntax.Then, scope: Scope) -> Value:
+    """`a -> b -> c` as one node; the left spine is walked, not recursed into."""
+    exprs: list[syntax.Expr] = []
+    first: syntax.Expr = expr
+    while isinstance(first, syntax.Then):
+        exprs.append(first.second)
+        first = first.first
+    exprs.append(first)
+    steps: list[Flow] = []
+    for step_expr in reversed(exprs):
+        place = scope.place(step_expr.span)
+        step = flow_of(context.value(step_expr, scope, FLOW), place)
+        if not _meets(context, steps, step, place):
+            step = stand_in(step.label, place)
+        steps.append(step)
+    return Then("then", scope.place(expr.span), tuple(steps))
+
+
+def _meets(context: Context, before: list[Flow], step: Flow, place: Place) -> bool:
+    """Whether step takes what the steps before it give; else E202 or E204."""
+    shape = context.shapes.of(step)
+    known = context.shapes.chain(before)
+    if not before or not known or any(after(kind, shape) for kind in known.values()):
+        return True
+    if isinstance(step, Reduce):
+        context.error(
+            "E204",
+            f"`{step.how}` chooses among several attempts; the step before gives {gives(known)}",
+            place,
+            help=f"delete `-> {step.label}`, or make several: `parallel(3) of …`",
+        )
+        return False
+    context.error(
+        "E202",
+        f"`{step.label}` wants {takes(shape)}; the step before gives {gives(known)}",
+        place,
+        help=_bridge(shape, known),
+    )
+    return False
+
+
+def _bridge(shape: Shape, before: Shape) -> str:
+    if "many" in before.values() and "attempt" not in shape and "many" not in shape:
+        return "begin with it, or use `fallback of [a, b]` to try one after the other"
+    if "task" in shape:
+        return "its prompt mentions only the task: mention `attempt`, or use `fallback of [a, b]`"
+    return "make several attempts before it: `parallel(3) of …`"
+
+
+# --- wrappers ------------------------------------------------------------------------------------
+
+
+def _parallel(context: Context, bound: Bound) -> Value:
+    branches = _branches(context, bound)
+    stop = bound.value("stop")
+    passes = 1 if as_word(stop, "none") == "first_pass" else None
+    if isinstance(stop, Policy):
+        passes = int(stop.amount)
+    flow = Parallel(
+        "parallel",
+        bound.place,
+        branches,
+        passes,
+        as_int(bound.value("need")),
+        as_int(bound.value("inflight")) if bound.known("inflight") else None,
+        "even" if as_word(bound.value("split"), "pooled") == "even" else "pooled",
+    )
+    _needs(context, bound, flow)
+    if bound.known("migrate") and isinstance(bound.value("migrate"), Policy):
+        context.mark(flow, (Later("`migrate`", bound.at("migrate")),))
+    return _shaped(context, flow, "its branches take different things")
+
+
+def _branches(context: Context, bound: Bound) -> tuple[Branch, ...]:
+    inner = bound.inner or Argument(BAD, bound.place)
+    if not isinstance(inner.value, Items):
+        if not bound.given("n"):
+            context.error(
+                "E112",
+                "`parallel` needs to know how many",
+                bound.place,
+                help="write `parallel(3) of …`, or give a list: `parallel of [a, b]`",
+            )
+        return (Branch(as_int(bound.value("n")), flow_of(inner.value, inner.place)),)
+    branches = tuple(_counted(item, inner.place) for item in inner.value.items)
+    if not branches:
+        context.error("E112", "an empty list runs nothing", inner.place)
+        return (Branch(1, stand_in("parallel", inner.place)),)
+    total = sum(branch.count for branch in branches)
+    exact = all(not isinstance(i, Counted) or i.count is not None for i in inner.value.items)
+    if bound.known("n") and exact and as_int(bound.value("n")) != total:
+        context.error(
+            "E210",
+            f"the list describes {total} branches, not {as_int(bound.value('n'))}",
+            bound.at("n"),
+            help="leave the number out: a list brings its own counts",
+        )
+    return branches
+
+
+def _counted(item: Value, place: Place) -> Branch:
+    if isinstance(item, Counted):
+        return Branch(1 if item.count is None else item.count, flow_of(item.value, place))
+    return Branch(1, flow_of(item, place))
+
+
+def _needs(context: Context, bound: Bound, flow: Parallel) -> None:
+    width = sum(branch.count for branch in flow.branches)
+    sure = bound.known("n") or isinstance(bound.inner and bound.inner.value, Items)
+    for name, count in (("need", flow.need), ("stop", flow.passes or 0)):
+        if sure and bound.known(name) and count > width:
+            context.error(
+                "E210",
+                f"`{name}` asks for {count}, and there are {width} branches",
+                bound.at(name),
+            )
+
+
+def _fallback(context: Context, bound: Bound) -> Value:
+    place = bound.inner.place if bound.inner else bound.place
+    options = tuple(flow_of(item, place) for item in items(bound.inner and bound.inner.value))
+    if not options:
+        context.error("E112", "an empty list runs nothing", place)
+        return stand_in("fallback", place)
+    flow = Fallback("fallback", bound.place, options, _rule(context, bound, "accept"))
+    return _shaped(context, flow, "its options do not take and give the same")
+
+
+def _repeat(context: Context, bound: Bound) -> Value:
+    inner = bound.inner or Argument(BAD, bound.place)
+    if not bound.given("max"):
+        context.error(
+            "E401",
+            "this loop has no bound",
+            bound.place,
+            help="say how many rounds at most: `repeat(3, until = …)`",
+        )
+    flow = Repeat(
+        "repeat",
+        bound.place,
+        as_int(bound.value("max")),
+        flow_of(inner.value, inner.place),
+        _rule(context, bound, "until"),
+    )
+    shape = context.shapes.of(flow.flow)
+    return _shaped(
+        context,
+        flow,
+        f"what it repeats takes {takes(shape)} and gives {gives(shape)}",
+        "each round works on what the last one gave: end it with `-> best`, or mention `attempt`",
+    )
+
+
+def _rule(context: Context, bound: Bound, name: str) -> Condition | None:
+    rule = bound.value(name)
+    if not is_condition(rule):
+        return None
+    allowed = (*CONDITION_NAMES, "plateau") if name == "until" else CONDITION_NAMES
+    only(context, rule, allowed, f"`{name}` of `{bound.name}`", bound.at(name))  # type: ignore[arg-type]
+    return rule  # type: ignore[return-value]
+
+
+def _shaped(context: Context, flow: Flow, why: str, help_: str = "") -> Flow:
+    """flow, or a stand-in after E202 where nothing could go into it."""
+    if context.shapes.of(flow):
+        return flow
+    context.error("E202", f"nothing suits `{flow.label}`: {why}", flow.place, help=help_)
+    return stand_in(flow.label, flow.place)
+
+
+# --- roles that decide ---------------------------------------------------------------------------
+
+
+def _route(context: Context, bound: Bound) -> Value:
+    inner = bound.inner.value if bound.inner else BAD
+    by = bound.value("by")
+    if not isinstance(inner, Fields) or not isinstance(by, Role):
+        return stand_in("route", bound.place)
+    cases = {k: flow_of(v, inner.places[k]) for k, v in inner.values.items()}
+    _covered(context, bound, by, inner)
+    flow = Route("route", bound.place, by, tuple(cases.items()))
+    return _shaped(context, flow, "its cases and its role do not take and give the same")
+
+
+def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
+    """E205 for each key that the role cannot answer, and each answer without a case."""
+    answers = next(
+        (f.type for f in by.output or () if isinstance(f.type, tuple) and not f.is_list), None
+    )
+    if answers is None:
+        choices = " | ".join(f'"{key}"' for key in inner.values)
+        context.error(
+            "E205",
+            f"`{by.name}` does not say which answers it may give",
+            bound.at("by"),
+            help=f"give it `output = {{ case: {choices} }}`",
+        )
+        return
+    for key in inner.values:
+        if key not in answers:
+            context.error(
+                "E205",
+                f"`{by.name}` never answers `{key}`",
+                inner.places[key],
+                help=did_you_mean(key, answers) or "it answers " + ", ".join(answers),
+            )
+    for answer in answers:
+        if answer not in inner.values:
+            context.error(
+                "E205",
+                f"`{by.name}` may answer `{answer}`, and there is no such case",
+                bound.inner.place if bound.inner else bound.place,
+                help=f"add `{answer} = …`",
+            )
+
+
+def _for_each(context: Context, bound: Bound) -> Value:
+    inner = bound.inner or Argument(BAD, bound.place)
+    by = bound.value("by")
+    if not isinstance(by, Role):
+        return stand_in("for_each", bound.place)
+    if role_shape(by) != {"task": "attempt"}:
+        context.error("E202", f"`{by.name}` cannot split a task: it wants attempts", bound.at("by"))
+    if not any(f.is_list for f in by.output or ()):
+        context.error(
+            "E205",
+            f"`{by.name}` answers no list of parts",
+            bound.at("by"),
+            help="give it `output = { parts: [text] }`",
+        )
+    flow = ForEach(
+        "for_each", bound.place, by, as_int(bound.value("max")), flow_of(inner.value, inner.place)
+    )
+    return _shaped(context, flow, "each part is a task, and what it runs takes none")
+
+
+# --- reducers ------------------------------------------------------------------------------------
+
+
+def _same(context: Context, bound: Bound) -> Value:
+    return Same("same", bound.place)
+
+
+def _reduce(context: Context, bound: Bound) -> Value:
+    by = bound.value("by")
+    by = by if isinstance(by, Verifier) else None
+    k = as_int(bound.value("k"))
+    match bound.name:
+        case "best" | "top" | "vote" | "sample" | "score":
+            return Reduce(bound.name, bound.place, bound.name, k, by)
+        case _:
+            return BAD
+
+
+BUILDERS: Mapping[str, Callable[[Context, Bound], Value]] = {
+    "team": team,
+    "parallel": _parallel,
+    "fallback": _fallback,
+    "route": _route,
+    "for_each": _for_each,
+    "repeat": _repeat,
+    "same": _same,
+    "best": _reduce,
+    "top": _reduce,
+    "vote": _reduce,
+    "sample": _reduce,
+    "score": _reduce,
+}

@@ -1,0 +1,59 @@
+"""E900: what is checked with all the rest, and does not run yet."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from .draft import Draft, nodes, roles, verifiers
+from .evaluate import Evaluator
+from .program import Model, Reduce
+from .prompts import roots
+from .values import Later
+from .verifiers import NOT_YET
+
+
+def refuse_later(evaluator: Evaluator, draft: Draft, models: Mapping[str, Model]) -> None:
+    """Report what the run would use and cannot yet; and a task that is missing and mentioned."""
+    found: list[Later] = []
+    for node in nodes(draft.flow):
+        found += evaluator.marks(node)
+        for role, _ in roles(node):
+            found += evaluator.marks(role)
+    for model in models.values():
+        found += evaluator.marks(model)
+    if draft.tasks is not None:
+        found += draft.tasks.later
+        _ignored(evaluator, draft.tasks.ignored)
+    places = {id(n.by): n.place for n in nodes(draft.flow) if isinstance(n, Reduce)}
+    for verifier in verifiers(draft.flow, draft.tasks):
+        if verifier.kind in NOT_YET:
+            place = places.get(id(verifier), draft.task_place)
+            found.append(Later(f"verifier `{verifier.kind}(…)`", place))
+    for later in found:
+        evaluator.error(
+            "E900",
+            f"{later.what} is checked but does not run yet",
+            later.place,
+            help="leave it out of what this run uses",
+        )
+    _no_task(evaluator, draft)
+
+
+def _ignored(evaluator: Evaluator, ignored: tuple[Later, ...]) -> None:
+    for later in ignored:
+        evaluator.error("W900", f"{later.what} is not handed to agents yet", later.place)
+        evaluator.problems[-1] = replace(evaluator.problems[-1], severity="warning")
+
+
+def _no_task(evaluator: Evaluator, draft: Draft) -> None:
+    if draft.tasks is not None:
+        return
+    for node in nodes(draft.flow):
+        for role, _ in roles(node):
+            if "task" in roots(role.prompt) | roots(role.system):
+                evaluator.error(
+                    "E130",
+                    f"run `{draft.name}` has no task, and `{role.name}` mentions it",
+                    draft.place,
+                    help="add `task = …` to the run, or give one with `--task`",
+                )
+                return

@@ -1,0 +1,189 @@
+"""Names: what stands for what, and what to say of a name that stands for nothing."""
+
+from collections.abc import Iterator
+
+from . import syntax
+from .calls import FORMS, all_words
+from .context import Context
+from .kinds import CONDITION_NAMES, PROMPT_NAMES
+from .names import did_you_mean, either, near
+from .types import (
+    ANY,
+    BUDGET,
+    CONDITION,
+    FLOW,
+    MODEL,
+    ROLE,
+    RUN,
+    TASK,
+    VERIFIER,
+    Plain,
+    Type,
+    accepts,
+    describe,
+    options,
+    words,
+)
+from .values import (
+    BAD,
+    Fields,
+    ModuleName,
+    Row,
+    Scope,
+    Unknown,
+    Value,
+    Word,
+    show,
+    type_of,
+)
+
+_NOUNS = (MODEL, ROLE, VERIFIER, TASK, FLOW, RUN)
+_KIND_GIVES = {
+    "model": MODEL,
+    "role": ROLE,
+    "verifier": VERIFIER,
+    "task": TASK,
+    "flow": FLOW,
+    "run": RUN,
+}
+
+
+def name(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> Value:
+    """What a bare name stands for where a want is expected."""
+    if expr.name not in scope.locals and expr.name in words(want):
+        return Word(expr.name)
+    found = context.find(expr.name, scope)
+    if found is not None:
+        return found.value
+    _unknown(context, expr, scope, want)
+    return BAD
+
+
+def attribute(context: Context, expr: syntax.Attribute, scope: Scope) -> Value:
+    """`module.name`, or a field of a record or a row."""
+    value = context.raw(expr.value, scope, ANY)
+    place = scope.place(expr.name_span)
+    match value:
+        case Unknown():
+            return BAD
+        case ModuleName(module=module):
+            inner = Scope(module, module.source, {})
+            found = context.find(expr.name, inner) if _has(inner, expr.name) else None
+            if found is not None:
+                return found.value
+            known: list[str] = [*module.declared]
+            what = module.source.name
+        case Fields(values=values):
+            if expr.name in values:
+                return values[expr.name]
+            known, what = list(values), "the record"
+        case Row(value=dict() as fields):
+            if expr.name in fields:
+                return Row(fields[expr.name])
+            known, what = list(fields), "the row"
+        case _:
+            context.error("E115", f"{show(value)} has no parts to name", place)
+            return BAD
+    context.error(
+        "E115", f"{what} has no `{expr.name}`", place, help=did_you_mean(expr.name, known)
+    )
+    return BAD
+
+
+def _has(scope: Scope, name: str) -> bool:
+    return name in scope.module.declared or name in scope.module.imported
+
+
+def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> None:
+    place = scope.place(expr.span)
+    guesses = near(expr.name, dict.fromkeys((*words(want), *_fitting(context, scope, want))))
+    everywhere = all_words()
+    if expr.name in everywhere and not words(want):
+        context.error(
+            "E105",
+            f"`{expr.name}` is a value for `{everywhere[expr.name]}`, not {describe(want)}",
+            place,
+            help=f"write `{everywhere[expr.name]} = {expr.name}` where it belongs",
+        )
+    elif where := _belongs(expr.name):
+        context.error("E105", f"`{expr.name}` is known only in {where}", place)
+    elif words(want) and not _nouns(want):
+        allowed = guesses or list(words(want))
+        context.error(
+            "E125",
+            f"`{expr.name}` is not {describe(want)}",
+            place,
+            help=f"did you mean {_quoted(allowed[:3])}?",
+        )
+    else:
+        guesses = guesses or near(expr.name, _names(scope))
+        context.error(
+            "E105",
+            f"there is no {_noun(want)} `{expr.name}`",
+            place,
+            help=(guesses and f"did you mean {_quoted(guesses)}?") or _declare(want, expr.name),
+        )
+
+
+def _belongs(name: str) -> str:
+    if name in PROMPT_NAMES and name != "team":
+        return "a role's prompt" if name != "round" else "prompts and conditions"
+    if name in (*CONDITION_NAMES, "consensus", "accepted"):
+        return "a condition, such as `until = …`"
+    return "the fields of `rows(…) with { … }`" if name == "row" else ""
+
+
+def _nouns(want: Type) -> list[Plain]:
+    return [k for k in options(want) if isinstance(k, Plain) and k in _NOUNS]
+
+
+def _noun(want: Type) -> str:
+    nouns = _nouns(want)
+    return " or ".join(n.name for n in nouns) if nouns else "name"
+
+
+def _declare(want: Type, name: str) -> str:
+    nouns = _nouns(want)
+    if not nouns:
+        return ""
+    kind = nouns[0].name
+    if kind == "flow":
+        return f"declare it: `flow {name} = …` or `role {name} {{ … }}`"
+    return f"declare it: `{kind} {name} {'= …' if kind == 'verifier' else '{ … }'}`"
+
+
+def _fitting(context: Context, scope: Scope, want: Type) -> Iterator[str]:
+    """The names in scope whose kind is wanted."""
+    nouns = _nouns(want) or list(_NOUNS)
+    if FLOW in nouns:
+        nouns = [*nouns, ROLE]
+    for name, value in scope.locals.items():
+        if want == ANY or accepts(want, type_of(value)):
+            yield name
+    for name, declaration in scope.module.declared.items():
+        kind = _KIND_GIVES.get(declaration.kind)
+        if declaration.kind == "param" or kind in nouns:
+            yield name
+    yield from scope.module.imported
+    for form in FORMS.values():
+        if form.gives in nouns or (want in (CONDITION, BUDGET, ANY) and form.gives == want):
+            yield form.name
+    if ROLE in nouns:
+        yield from ("agent", "ceo", "recruiter")
+
+
+def _names(scope: Scope) -> Iterator[str]:
+    yield from scope.locals
+    yield from scope.module.declared
+    yield from scope.module.imported
+    yield from FORMS
+
+
+def flow_path(working: list[syntax.Declaration], declaration: syntax.Declaration) -> str:
+    """`a -> b -> a`: how declaration came to use itself."""
+    start = next(i for i, d in enumerate(working) if d is declaration)
+    return " -> ".join(d.name for d in (*working[start:], declaration))
+
+
+def _quoted(names: list[str]) -> str:
+    return either([f"`{name}`" for name in names])

@@ -1,0 +1,230 @@
+"""Models and roles, from their fields to the records the engine reads."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from .context import Context
+from .convert import budget_of
+from .fields import Got
+from .program import Budget, Endpoint, Limits, Model, Price, Role, Sampling, Scalar, Template, Text
+from .prompts import roots
+from .source import Place
+from .values import (
+    Fields,
+    Later,
+    Noun,
+    Policy,
+    Quantity,
+    Ratio,
+    Schema,
+    Unknown,
+    Value,
+    Word,
+    as_int,
+    as_text,
+    as_word,
+    items,
+    show,
+)
+from .verifiers import host_of, is_loopback
+
+_PER = 1_000_000  # a Price is in micro-dollars per so many tokens
+
+
+# --- models --------------------------------------------------------------------------------------
+
+
+def build_model(context: Context, noun: Noun, got: Got) -> Model:
+    """The model that the fields describe, or the one that stands in for it."""
+    name = context.model_name(noun)
+    if name in context.models:
+        return replace(context.models[name], name=name)
+    endpoints = tuple(e for e in items(got.value("endpoint")) if isinstance(e, Endpoint))
+    window = got.value("context")
+    model = Model(
+        name,
+        endpoints,
+        _price(context, got, endpoints),
+        int(window.amount) if isinstance(window, Quantity) else None,
+        _limits(context, got.value("limits")),
+        sampling(got.value("sampling")),
+        _profile(got.value("profile")),
+    )
+    if got.given("rent"):
+        _check_rent(context, got)
+        context.mark(model, (Later("`rent` of a model", got.at("rent")),))
+    return model
+
+
+def _price(context: Context, got: Got, endpoints: tuple[Endpoint, ...]) -> Price | None:
+    """As given; left out it is nothing on this machine, and unknown elsewhere."""
+    if got.given("price"):
+        price = got.value("price")
+        return Price() if price is None else _rates(context, price)
+    if got.given("rent") or not endpoints:
+        return None
+    return Price() if all(_is_here(e) for e in endpoints) else None
+
+
+def _is_here(endpoint: Endpoint) -> bool:
+    if endpoint.kind == "local":
+        return True
+    host = host_of(endpoint.base_url) if isinstance(endpoint.base_url, str) else None
+    return host is not None and is_loopback(host)
+
+
+def _rates(context: Context, price: Value) -> Price | None:
+    if not isinstance(price, Fields):
+        return None
+    rate = {
+        name: _per_million(context, value, price.places[name])
+        for name, value in price.values.items()
+    }
+    full = rate.get("input", 0)
+    return Price(
+        full, rate.get("cached", full), rate.get("cache_write", full), rate.get("output", 0)
+    )
+
+
+def _per_million(context: Context, value: Value, place: Place) -> int:
+    match value:
+        case Ratio(amount=Quantity("usd", micro), unit=Quantity("tokens", count)) if micro >= 0:
+            return round(micro * _PER / count)
+        case Ratio():
+            context.error(
+                "E308",
+                "a price is dollars per tokens",
+                place,
+                help="write, for example, `$0.30 per 1M tokens`",
+            )
+    return 0
+
+
+def _check_rent(context: Context, got: Got) -> None:
+    match got.value("rent"):
+        case Ratio(amount=Quantity("usd"), unit=Quantity("time")) | Unknown():
+            pass
+        case _:
+            context.error("E308", "rent is dollars per time", got.at("rent"), help="`$3 per 1h`")
+    if got.given("price"):
+        context.error(
+            "E212", "a model has a price or a rent, not both", got.at("rent"), help="delete one"
+        )
+
+
+def _limits(context: Context, value: Value) -> Limits:
+    if not isinstance(value, Fields):
+        return Limits()
+    windows: dict[str, tuple[int, float]] = {}
+    for rate in items(value.values.get("rate")):
+        match rate:
+            case Ratio(
+                amount=Quantity("calls" | "tokens" as what, count), unit=Quantity("time", seconds)
+            ) if what not in windows:
+                windows[what] = (int(count), float(seconds))
+            case Ratio(amount=Quantity(what)) if what in windows:
+                context.error(
+                    "E307", f"the limits give {what} twice", value.places["rate"], help="keep one"
+                )
+            case Ratio():
+                context.error(
+                    "E308",
+                    "a limit is calls or tokens per time",
+                    value.places["rate"],
+                    help="write, for example, `[500 calls per 1m, 2M tokens per 1m]`",
+                )
+            case _:
+                pass
+    inflight = value.values.get("inflight")
+    return Limits(
+        inflight if isinstance(inflight, int) else None,
+        windows.get("calls"),
+        windows.get("tokens"),
+    )
+
+
+def sampling(value: Value) -> Sampling:
+    if not isinstance(value, Fields):
+        return Sampling()
+    v = value.values
+    return Sampling(
+        _float(v.get("temperature")),
+        _float(v.get("top_p")),
+        v["top_k"] if isinstance(v.get("top_k"), int) else None,  # type: ignore[arg-type]
+        _float(v.get("min_p")),
+        tuple(as_text(item) for item in items(v.get("stop"))),
+    )
+
+
+def _float(value: Value) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _profile(value: Value) -> Mapping[str, Scalar]:
+    match value:
+        case str():
+            return {"name": value}
+        case Fields(values=values):
+            return {name: _scalar(v) for name, v in values.items()}
+        case _:
+            return {}
+
+
+def _scalar(value: Value) -> Scalar:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Word(name=name):
+            return name
+        case Quantity(amount=amount):
+            return amount
+        case _:
+            return show(value)
+
+
+# --- roles ---------------------------------------------------------------------------------------
+
+
+def build_role(context: Context, noun: Noun, got: Got) -> Role:
+    """The role that the fields describe; what it takes follows from what its prompts mention."""
+    prompt, system = got.value("prompt"), got.value("system")
+    prompt = prompt if isinstance(prompt, Template) else Template((Text(""),))
+    system = system if isinstance(system, Template) else None
+    model, output, cap = got.value("model"), got.value("output"), got.value("max_output")
+    role = Role(
+        noun.name,
+        prompt,
+        system,
+        model.name if isinstance(model, Model) else None,
+        output.fields if isinstance(output, Schema) else None,
+        int(cap.amount) if isinstance(cap, Quantity) else None,
+        as_int(got.value("turns"), 20),
+        seen(got.value("sees"))[0] if got.known("sees") else None,
+        sampling(got.value("sampling")),
+        _budget(got),
+        _takes(prompt, system),
+    )
+    later = [Later(f"`{name}` of a role", got.at(name)) for name in _NOT_YET if got.given(name)]
+    if got.known("sees") and isinstance(got.value("sees"), Policy):
+        later.append(Later("`sees = last(k)` of a role", got.at("sees")))
+    context.mark(role, tuple(later))
+    return role
+
+
+_NOT_YET = ("tools", "context")
+
+
+def _budget(got: Got) -> Budget | None:
+    return budget_of(got.value("budget")) if got.known("budget") else None
+
+
+def _takes(prompt: Template, system: Template | None) -> frozenset[str]:
+    mentioned = (roots(prompt) | roots(system)) & {"attempt", "attempts"}
+    return frozenset(mentioned or {"task"})
+
+
+def seen(value: Value) -> tuple[str, int | None]:
+    """`sees`, as word and number: `last(2)` is ("last", 2)."""
+    if isinstance(value, Policy):
+        return value.name, int(value.amount)
+    return as_word(value, "board"), None

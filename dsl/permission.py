@@ -1,0 +1,55 @@
+"""What a run touches outside its own text, and whether it may: files, variables, hosts, Python."""
+
+from collections.abc import Callable, Mapping
+
+from .draft import Draft, verifiers
+from .evaluate import Ask, Evaluator
+from .program import EnvRef, Model
+from .verifiers import VENDOR_HOST, host_of
+
+Allow = Callable[[str, str], bool]
+
+_CODES = {"python": "E501", "file": "E502", "env": "E503", "host": "E505"}
+REFUSALS = frozenset(_CODES.values())
+_SAYS = {
+    "python": "calling Python code",
+    "file": "reading a file",
+    "env": "reading an environment variable",
+    "host": "calling another machine",
+}
+
+
+def permits(evaluator: Evaluator, allow: Allow, ask: Ask) -> bool:
+    """Whether ask is allowed; if not, it is reported with the flag that would allow it."""
+    if allow(ask.kind, ask.value):
+        return True
+    evaluator.error(
+        _CODES[ask.kind],
+        f"{_SAYS[ask.kind]} is not allowed: `{ask.value}`",
+        ask.place,
+        help=f"add `--allow {ask.kind}:{ask.value}`, or list it under [allow] in podium.toml",
+    )
+    return False
+
+
+def require(evaluator: Evaluator, allow: Allow, draft: Draft, models: Mapping[str, Model]) -> None:
+    """Report what the run uses and may not; what it only declares needs no permission."""
+    used = _used(draft, models)
+    for ask in evaluator.asked:
+        if (ask.kind, ask.value) in used:
+            permits(evaluator, allow, ask)
+
+
+def _used(draft: Draft, models: Mapping[str, Model]) -> set[tuple[str, str]]:
+    used: set[tuple[str, str]] = set()
+    for verifier in verifiers(draft.flow, draft.tasks):
+        if verifier.kind == "python":
+            used.add(("python", str(verifier.args.get("ref"))))
+    for endpoint in (e for model in models.values() for e in model.endpoints):
+        url = endpoint.base_url
+        used |= {("env", ref.name) for ref in (url, endpoint.key) if isinstance(ref, EnvRef)}
+        if isinstance(url, str):
+            used.add(("host", host_of(url) or ""))
+        elif url is None and endpoint.kind == "openai":
+            used.add(("host", VENDOR_HOST))
+    return used

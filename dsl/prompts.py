@@ -1,0 +1,195 @@
+"""Prompts, from syntax to `Template`: what is constant is filled in, what is known only later is a slot."""
+
+import json
+
+from . import syntax
+from .context import Context
+from .kinds import FILTERS, PROMPT_NAMES
+from .names import near
+from .program import FilterCall, Scalar, Slot, Template, Text
+from .source import Place
+from .types import ANY
+from .values import (
+    BAD,
+    Items,
+    Quantity,
+    Row,
+    Scope,
+    Unknown,
+    Value,
+    Word,
+    as_text,
+    show,
+    written,
+)
+
+
+def template(context: Context, prompt: syntax.Prompt, scope: Scope) -> Template:
+    """A role's prompt: the names of a running agent are known in it."""
+    parts = [_part(context, part, scope, running=True) for part in prompt.parts]
+    return Template(_merged(parts))
+
+
+def constant(context: Context, prompt: syntax.Prompt, scope: Scope) -> Value:
+    """A text written as a prompt, where nothing of a running agent is known."""
+    parts = [_part(context, part, scope, running=False) for part in prompt.parts]
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def roots(parts: Template | None) -> set[str]:
+    """The first names of a template's slots: task, self, team, round, attempt, attempts."""
+    return set() if parts is None else {p.path[0] for p in parts.parts if isinstance(p, Slot)}
+
+
+def _merged(parts: list[Text | Slot]) -> tuple[Text | Slot, ...]:
+    merged: list[Text | Slot] = []
+    for part in parts:
+        last = merged[-1] if merged else None
+        if isinstance(part, Text) and isinstance(last, Text):
+            merged[-1] = Text(last.text + part.text)
+        else:
+            merged.append(part)
+    return tuple(merged)
+
+
+def _part(
+    context: Context,
+    part: syntax.PromptText | syntax.PromptSlot,
+    scope: Scope,
+    *,
+    running: bool,
+) -> Text | Slot:
+    if isinstance(part, syntax.PromptText):
+        return Text(part.text)
+    path = _path(part.value)
+    filters = tuple(call for f in part.filters if (call := _filter(context, f, scope)) is not None)
+    if path is not None and path[0] in PROMPT_NAMES and path[0] not in scope.locals:
+        if running:
+            _check_path(context, path, scope.place(part.value.span))
+            return Slot(path, filters, part.column)
+        context.error(
+            "E214",
+            f"`{path[0]}` is known only in a role's prompt",
+            scope.place(part.value.span),
+            help="write it into the role's `prompt`; here only parameters and constants are known",
+        )
+        return Text("")
+    value = context.value(part.value, scope, ANY)
+    text = _text(context, value, filters, scope.place(part.span))
+    return Text(text.replace("\n", "\n" + " " * part.column))
+
+
+def _path(expr: syntax.Expr) -> tuple[str, ...] | None:
+    """`task.statement` as its words; None for anything that is no dotted name."""
+    names: list[str] = []
+    while isinstance(expr, syntax.Attribute):
+        names.append(expr.name)
+        expr = expr.value
+    return (expr.name, *reversed(names)) if isinstance(expr, syntax.Name) else None
+
+
+def _check_path(context: Context, path: tuple[str, ...], place: Place) -> None:
+    root, *rest = path
+    known = PROMPT_NAMES[root]
+    free = root == "attempt" and len(rest) > 1 and rest[0] in ("answer", "before")
+    if free or (not rest and (not known or root == "attempt")):
+        return
+    if len(rest) == 1 and rest[0] in known:
+        return
+    wrong = rest[0] if rest else ""
+    guesses = near(wrong, known) or list(known)
+    context.error(
+        "E215",
+        f"`{root}` has no `{'.'.join(rest)}`" if rest else f"`{root}` is no text by itself",
+        place,
+        help="write " + " or ".join(f"`{root}.{name}`" for name in guesses)
+        if known
+        else f"write `{root}`",
+    )
+
+
+def _filter(context: Context, call: syntax.Filter, scope: Scope) -> FilterCall | None:
+    place = scope.place(call.span)
+    specs = FILTERS.get(call.name)
+    if specs is None:
+        guesses = near(call.name, FILTERS) or list(FILTERS)
+        context.error(
+            "E216",
+            f"there is no filter `{call.name}`",
+            place,
+            help="filters are " + ", ".join(f"`{name}`" for name in guesses),
+        )
+        return None
+    if len(call.args) != len(specs):
+        wanted = "takes nothing in parentheses" if not specs else "takes `to`: `clip(8k tokens)`"
+        context.error("E112", f"`{call.name}` {wanted}", place)
+        return None
+    values = (
+        context.value(arg.value, scope, spec.type)
+        for arg, spec in zip(call.args, specs, strict=True)
+    )
+    return FilterCall(call.name, tuple(_scalar(value) for value in values))
+
+
+def _scalar(value: Value) -> Scalar:
+    match value:
+        case Quantity(amount=amount):
+            return amount
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return None
+
+
+def _text(context: Context, value: Value, filters: tuple[FilterCall, ...], place: Place) -> str:
+    """A constant as it stands in a prompt, filters applied."""
+    for call in filters:
+        if call.name == "clip":
+            context.error(
+                "E216",
+                "`clip` is for what is known only at run time",
+                place,
+                help="shorten the constant itself",
+            )
+            return ""
+        value = _bullets(value) if call.name == "bullets" else _json(value)
+    match value:
+        case Unknown():
+            return ""
+        case str():
+            return value
+        case Row(value=inner):
+            return inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
+        case Word(name=name):
+            return name
+        case None | bool() | int() | float() | Quantity():
+            return written(value)
+        case Items(items=items):
+            return ", ".join(as_text(item, written(item)) for item in items)
+        case _:
+            context.error(
+                "E120", f"{show(value)} is no text", place, help="a prompt shows texts and numbers"
+            )
+            return ""
+
+
+def _bullets(value: Value) -> Value:
+    match value:
+        case Items(items=items):
+            return "\n".join(f"- {as_text(item, written(item))}" for item in items)
+        case Row(value=list() as rows):
+            return "\n".join(f"- {row}" for row in rows)
+        case _:
+            return value
+
+
+def _json(value: Value) -> Value:
+    match value:
+        case Row(value=inner):
+            return json.dumps(inner, ensure_ascii=False)
+        case Items(items=items):
+            return json.dumps([_scalar(item) for item in items], ensure_ascii=False)
+        case None | bool() | int() | float() | str():
+            return json.dumps(value, ensure_ascii=False)
+        case _:
+            return value if not isinstance(value, Unknown) else BAD

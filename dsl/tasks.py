@@ -1,0 +1,163 @@
+"""Tasks: declared in fields, made by a family, or one for each line of a file."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from .conditions import only
+from .context import Bound, Context
+from .fields import Got
+from .kinds import PASS_NAMES
+from .library import LibraryError
+from .program import Condition, Scalar, Task, Verifier
+from .types import TASK
+from .values import (
+    BAD,
+    Json,
+    Later,
+    Noun,
+    Row,
+    RowSet,
+    Scope,
+    Tasks,
+    Unknown,
+    Value,
+    as_text,
+    as_word,
+    is_condition,
+)
+
+MOST_ROWS = 100_000
+
+
+def build(context: Context, noun: Noun, got: Got) -> Value:
+    """The task that the noun's fields describe."""
+    use = got.value("use")
+    verify = got.value("verify")
+    verify = verify if isinstance(verify, Verifier) else None
+    if verify is not None and got.known("use"):
+        verify = replace(verify, use="final" if as_word(use, "") == "final" else "always")
+    better = as_word(got.value("better"), "higher")
+    task = Task(
+        noun.name,
+        as_text(got.value("statement")),
+        verify,
+        _pass_rule(context, got),
+        "lower" if better == "lower" else "higher",
+    )
+    later = [Later(f"`{name}` of a task", got.at(name)) for name in _NOT_YET if got.given(name)]
+    if as_word(got.value("style"), "discuss") == "work":
+        later.append(Later("`style = work`", got.at("style")))
+    ignored = [Later("`files` of a task", got.at("files"))] if got.given("files") else []
+    return Tasks((task,), tuple(later), tuple(ignored))
+
+
+_NOT_YET = ("baseline", "tools")
+
+
+def _pass_rule(context: Context, got: Got) -> Condition | None:
+    rule = got.value("pass")
+    if not is_condition(rule):
+        return None
+    only(context, rule, PASS_NAMES, "a pass rule", got.at("pass"))  # type: ignore[arg-type]
+    return rule  # type: ignore[return-value]
+
+
+# --- families ------------------------------------------------------------------------------------
+
+
+def _family(context: Context, bound: Bound) -> Value:
+    name = bound.value("name")
+    args: dict[str, Scalar] = {}
+    for key, arg in bound.rest:
+        if isinstance(arg.value, Unknown) or not key:
+            return Unknown(TASK)
+        match arg.value:
+            case str() | int() | float():
+                args[key] = arg.value
+            case _:
+                args[key] = None
+    if not isinstance(name, str):
+        return Unknown(TASK)
+    try:
+        return Tasks((context.library.family(name, args),))
+    except LibraryError as error:
+        context.error(error.code, str(error), bound.at("name"))
+        return BAD
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def _rows(context: Context, bound: Bound) -> Value:
+    path = bound.value("path")
+    if not isinstance(path, str):
+        return Unknown(TASK)
+    text = context.text(path, bound.at("path"))
+    lines = None if text is None else _parsed(context, text, path, bound)
+    return RowSet(path, lines, bound.at("path"))
+
+
+def _parsed(
+    context: Context, text: str, path: str, bound: Bound
+) -> tuple[tuple[int, Json], ...] | None:
+    lines: list[tuple[int, Json]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row: Json = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            context.error("E131", f"line {number} of {path} is no JSON: {error}", bound.at("path"))
+            return None
+        if not isinstance(row, dict):
+            context.error("E131", f"line {number} of {path} is no JSON object", bound.at("path"))
+            return None
+        lines.append((number, row))
+    if not lines or len(lines) > MOST_ROWS:
+        found = f"{len(lines):,}" if lines else "no"
+        context.error("E131", f"{path} has {found} rows", bound.at("path"))
+        return None
+    return tuple(lines)
+
+
+def each_row(
+    context: Context,
+    rows: RowSet,
+    amended: Callable[[Value], Value],
+    problems: Callable[[], int],
+) -> Value:
+    """A task for each line; amended makes the task of one row. Stops at the first line with a mistake.
+
+    problems counts what has been reported, so that a mistake is told once, with its line.
+    """
+    if rows.lines is None:
+        return amended(BAD)
+    tasks: list[Task] = []
+    for number, row in rows.lines:
+        before = problems()
+        made = amended(Row(row))
+        if problems() > before:
+            context.error("E131", f"line {number} of {rows.path} makes no task", rows.place)
+            return BAD
+        if isinstance(made, Tasks):
+            tasks += [replace(task, name=f"{task.name}/{number}") for task in made.tasks]
+    return Tasks(tuple(tasks))
+
+
+def row_scope(scope: Scope, row: Value) -> Scope:
+    """scope with `row` in it."""
+    return Scope(scope.module, scope.source, {**scope.locals, "row": row})
+
+
+def named(tasks: Tasks, name: str) -> Tasks:
+    """The tasks under the name of their declaration; rows keep their line."""
+    return replace(
+        tasks,
+        tasks=tuple(
+            replace(task, name="/".join([name, *task.name.split("/")[1:]])) for task in tasks.tasks
+        ),
+    )
+
+
+BUILDERS: Mapping[str, Callable[[Context, Bound], Value]] = {"family": _family, "rows": _rows}

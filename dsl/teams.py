@@ -1,0 +1,243 @@
+"""`team(…)`: settings to a `Team`, who sits in it, and which settings contradict each other."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, get_args
+
+from .conditions import names, only
+from .context import Bound, Context
+from .kinds import TEAM_CONDITION_NAMES
+from .nouns import seen
+from .program import Ceo, Condition, Member, Model, Role, Team
+from .shapes import stand_in
+from .types import ROLE
+from .values import (
+    Counted,
+    Items,
+    Later,
+    Policy,
+    Unknown,
+    Value,
+    as_int,
+    as_word,
+    is_condition,
+    items,
+)
+
+_Order = Literal["together", "in_turn", "solver_first", "solver_last", "relay", "ceo"]
+_ORDERS: dict[str, _Order] = {order: order for order in get_args(_Order)}
+_SETS = frozenset({"size", "direction", "effort", "assignment", "stop"})
+
+
+def team(context: Context, bound: Bound) -> Value:
+    """The team that the settings describe; a stand-in where its members are not known."""
+    members = _members(context, bound)
+    if members is None:
+        return stand_in("team", bound.place)
+    size = sum(member.count for member in members)
+    model = bound.value("model")
+    sees, last = seen(bound.value("sees"))
+    style = as_word(bound.value("style"), "discuss")
+    made = Team(
+        "team",
+        bound.place,
+        size,
+        members,
+        model.name if isinstance(model, Model) else None,
+        _ceo(context, bound),
+        _outside(context, bound, "recruit"),
+        "work" if style == "work" else "discuss",
+        _ORDERS[as_word(bound.value("order"), "together")],
+        sees,
+        last,
+        as_int(bound.value("rounds"), 2),
+        _until(context, bound),
+    )
+    _contradictions(context, bound, made)
+    context.mark(made, tuple(_later(bound, made)))
+    return made
+
+
+# --- who sits in it ------------------------------------------------------------------------------
+
+
+def _members(context: Context, bound: Bound) -> tuple[Member, ...] | None:
+    """The seats by role; None where a parameter or a mistake hides them."""
+    if not bound.given("members"):
+        return _agents(context, bound)
+    listed = bound.value("members")
+    if not isinstance(listed, Items):
+        return None
+    counts: list[int] = []
+    roles: list[Role] = []
+    for item in listed.items:
+        role = item.value if isinstance(item, Counted) else item
+        if not isinstance(role, Role) or (isinstance(item, Counted) and item.count is None):
+            return None
+        counts.append(item.count or 0 if isinstance(item, Counted) else 1)
+        roles.append(_member(context, bound, role))
+    if sum(counts) < 1:
+        context.error("E112", "a team has at least one member", bound.at("members"))
+        return None
+    if bound.given("n") and not bound.known("n"):
+        return None
+    size = as_int(bound.value("n")) if bound.given("n") else sum(counts)
+    shares = apportion(counts, size)
+    return tuple(Member(c, r) for c, r in zip(shares, roles, strict=True) if c)
+
+
+def _agents(context: Context, bound: Bound) -> tuple[Member, ...] | None:
+    if not bound.given("n"):
+        context.error(
+            "E112",
+            "`team` needs to know how many",
+            bound.place,
+            help="write `team(5)`, or name its members: `team(members = [1 of a, 4 of b])`",
+        )
+        return None
+    found = context.find("agent", bound.scope)
+    role = context.fit(found.value, ROLE, bound.place) if found is not None else None
+    if not isinstance(role, Role) or not bound.known("n"):
+        return None
+    return (Member(as_int(bound.value("n")), _member(context, bound, role)),)
+
+
+def _member(context: Context, bound: Bound, role: Role) -> Role:
+    """role, after E206 where its prompt wants what a member never has."""
+    for name in sorted(role.takes & {"attempt", "attempts"}):
+        context.error(
+            "E206",
+            f"`{role.name}` mentions `{name}`, which a member of a team does not have",
+            bound.at("members"),
+            help="a member sees the board of itself; its prompt may mention task, self, team, round",
+        )
+    return role
+
+
+def apportion(counts: Sequence[int], size: int) -> tuple[int, ...]:
+    """size seats over kinds of members in the proportion of counts: largest remainder.
+
+    Each kind keeps at least one seat while size allows; ties go to the kind named first.
+    """
+    total = sum(counts)
+    kinds = [i for i, count in enumerate(counts) if count]
+    if total == size:
+        return tuple(counts)
+    if size <= len(kinds):
+        first = sorted(kinds, key=lambda i: (-counts[i], i))[:size]
+        return tuple(1 if i in first else 0 for i in range(len(counts)))
+    seats = [max(1, count * size // total) if count else 0 for count in counts]
+    while sum(seats) != size:
+        # What each kind is owed beyond its seats, in units of 1/total: exact, no rounding.
+        owed = [counts[i] * size - seats[i] * total for i in range(len(counts))]
+        if sum(seats) < size:
+            seats[max(kinds, key=lambda i: (owed[i], -i))] += 1
+        else:
+            seats[min((i for i in kinds if seats[i] > 1), key=lambda i: (owed[i], -i))] -= 1
+    return tuple(seats)
+
+
+def _ceo(context: Context, bound: Bound) -> Ceo | None:
+    value = bound.value("ceo")
+    mode = as_word(value, "none")
+    if mode == "none" and not isinstance(value, Role):
+        return None
+    if isinstance(value, Role):
+        role = _outside(context, bound, "ceo")
+    else:
+        found = context.find("ceo", None)
+        given = context.fit(found.value, ROLE, bound.at("ceo")) if found is not None else None
+        role = given if isinstance(given, Role) else None
+    if role is None:
+        return None
+    model = bound.value("ceo_model")
+    if isinstance(model, Model):
+        role = replace(role, model=model.name)
+    sets = frozenset(as_word(item, "") for item in items(bound.value("ceo_sets")))
+    return Ceo(
+        "fixed" if mode == "fixed" else "adaptive", role, sets if bound.known("ceo_sets") else _SETS
+    )
+
+
+def _outside(context: Context, bound: Bound, name: str) -> Role | None:
+    """A role beside the members: it too has no attempt of its own."""
+    value = bound.value(name)
+    if not isinstance(value, Role):
+        return None
+    for word in sorted(value.takes & {"attempt", "attempts"}):
+        context.error(
+            "E206",
+            f"`{value.name}` mentions `{word}`, which `{name}` does not have",
+            bound.at(name),
+            help="it may mention task, team and round",
+        )
+    return value
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+def _until(context: Context, bound: Bound) -> Condition | None:
+    rule = bound.value("until")
+    if not is_condition(rule):
+        return None
+    allowed = (*TEAM_CONDITION_NAMES, "plateau")
+    only(context, rule, allowed, "`until` of `team`", bound.at("until"))  # type: ignore[arg-type]
+    return rule  # type: ignore[return-value]
+
+
+def _contradictions(context: Context, bound: Bound, made: Team) -> None:
+    """E212 for each pair of settings that cannot both hold."""
+
+    def conflict(name: str, message: str, help_: str) -> None:
+        context.error("E212", message, bound.at(name), help=help_)
+
+    unknown_ceo = isinstance(bound.value("ceo"), Unknown)
+    without_ceo = made.ceo is None and not unknown_ceo
+    if made.order == "ceo" and without_ceo:
+        conflict("order", "`order = ceo` needs a CEO", "add `ceo = adaptive`")
+    for name in ("ceo_model", "ceo_sets"):
+        if bound.given(name) and without_ceo:
+            conflict(name, f"`{name}` needs a CEO", "add `ceo = adaptive`, or delete it")
+    if bound.given("recruit") and bound.given("members"):
+        conflict("recruit", "`recruit` writes the members that `members` names", "keep one of them")
+    if made.style == "discuss" and not isinstance(bound.value("style"), Unknown):
+        for name, off in (("claims", "none"), ("workspace", "private")):
+            if bound.known(name) and as_word(bound.value(name), "") != off:
+                conflict(name, f"`{name}` has no use under `style = discuss`", "add `style = work`")
+    asked = set[str]() if made.until is None else set(names(made.until))
+    if made.style == "work" and "consensus" in asked:
+        conflict(
+            "until", "there is no consensus under `style = work`", "use `accepted` or `passed`"
+        )
+    if as_word(bound.value("compat"), "none") != "none":
+        for name in bound.args:
+            if name not in ("n", "compat", "model", "ceo_model", "rounds", "cycles", "budget"):
+                conflict(name, f"`compat` sets `{name}` itself", "delete one of them")
+
+
+def _later(bound: Bound, made: Team) -> list[Later]:
+    """What the settings ask for that does not run yet."""
+    later: list[Later] = []
+    if made.style == "work":
+        later.append(Later("`style = work`", bound.at("style")))
+    if made.order in ("relay", "ceo"):
+        later.append(Later(f"`order = {made.order}`", bound.at("order")))
+    for name, off in (
+        ("cycles", 1),
+        ("workspace", "private"),
+        ("claims", "none"),
+        ("compat", "none"),
+    ):
+        if bound.known(name) and _differs(bound.value(name), off):
+            later.append(Later(f"`{name}` of a team", bound.at(name)))
+    for name in ("execute", "evaluate", "turns"):
+        if bound.given(name):
+            later.append(Later(f"`{name}` of a team", bound.at(name)))
+    return later
+
+
+def _differs(value: Value, off: int | str) -> bool:
+    if isinstance(value, Policy):
+        return True
+    return as_int(value, -1) != off if isinstance(off, int) else as_word(value, "") != off

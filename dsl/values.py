@@ -1,0 +1,430 @@
+"""What an expression stands for while a program is worked out.
+
+A parameter without a known value is an `Unknown`, which goes through every operation; so a flow is
+checked without values by the same code that later builds it with them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from . import program, syntax
+from .calls import Form
+from .source import Place, Source
+from .types import (
+    ANY,
+    BOOL,
+    BUDGET,
+    CONDITION,
+    ENDPOINT,
+    ENV,
+    FLOW,
+    NONE,
+    PROMPT,
+    QUANTITIES,
+    RATE,
+    RECORD,
+    SCHEMA,
+    TASK,
+    TEXT,
+    VERIFIER,
+    ListOf,
+    Number,
+    Plain,
+    Setting,
+    Type,
+    Words,
+    describe,
+)
+
+Dimension = Literal["usd", "tokens", "calls", "time", "share"]
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value known only by its type."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """In micro-dollars, tokens, calls, seconds, or a fraction."""
+
+    dimension: Dimension
+    amount: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """`amount per unit`."""
+
+    amount: Quantity
+    unit: Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A policy: `adaptive`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy with a number: `pass(3)`; seconds for `lease`."""
+
+    name: str
+    amount: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    items: tuple["Value", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """`3 of x` in a list; count None is not known yet."""
+
+    count: int | None
+    value: "Value"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A record's values by name, with the places of its fields."""
+
+    values: Mapping[str, "Value"]
+    places: Mapping[str, Place]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    fields: tuple[program.OutputField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """One task, or one for each row; later: what is asked of it that does not run yet."""
+
+    tasks: tuple[program.Task, ...]
+    later: tuple["Later", ...] = ()
+    ignored: tuple["Later", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Something that is checked but does not run yet."""
+
+    what: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A value from a line of `rows(…)`."""
+
+    value: Json
+
+
+@dataclass(frozen=True, eq=False)
+class RowSet:
+    """`rows("set.jsonl")`: its lines, each with its number; lines None: not read yet."""
+
+    path: str
+    lines: tuple[tuple[int, Json], ...] | None
+    place: Place
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """Where a name is looked up: the locals of a flow call, then the file with all around it.
+
+    source is that of the expression, which differs from the module's in `-e` and in `--set`.
+    """
+
+    module: "Module"
+    source: Source
+    locals: Mapping[str, "Value"]
+
+    def place(self, span: syntax.Span) -> Place:
+        return Place(self.source, span)
+
+
+@dataclass(frozen=True, eq=False)
+class Noun:
+    """A declared or amended noun: its fields, each with the scope it was written in."""
+
+    kind: str
+    name: str
+    fields: Mapping[str, tuple[syntax.Field, Scope]]
+    place: Place
+
+
+@dataclass(frozen=True, eq=False)
+class UserFlow:
+    """A declared flow; outer: the scope of its declaration."""
+
+    declaration: syntax.Declaration
+    outer: Scope
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """A value and where it was written."""
+
+    value: "Value"
+    place: Place
+    given: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapper:
+    """A call that still needs what follows `of`."""
+
+    callee: "Form | UserFlow"
+    args: Mapping[str, Argument]
+    place: Place
+
+
+@dataclass(eq=False)
+class Module:
+    """One file, parsed: what it declares and imports, by name."""
+
+    source: Source
+    file: syntax.File
+    declared: dict[str, syntax.Declaration]
+    imported: dict[str, "Imported"]
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """A name that an import brought in: a module, or (name not None) one declaration of it."""
+
+    module: Module
+    name: str | None
+    place: Place
+
+
+@dataclass(frozen=True, eq=False)
+class ModuleName:
+    """An imported module, as a value: only `module.name` makes sense."""
+
+    module: Module
+
+
+Value = (
+    None
+    | bool
+    | int
+    | float
+    | str
+    | Unknown
+    | Quantity
+    | Ratio
+    | Word
+    | Policy
+    | Items
+    | Counted
+    | Fields
+    | Schema
+    | Tasks
+    | Row
+    | RowSet
+    | Noun
+    | UserFlow
+    | Wrapper
+    | Form
+    | ModuleName
+    | program.EnvRef
+    | program.Endpoint
+    | program.Model
+    | program.Role
+    | program.Verifier
+    | program.Template
+    | program.Budget
+    | program.Condition
+    | program.Flow
+)
+
+BAD = Unknown(ANY)
+"""What a mistake evaluates to: it has been reported, so nothing more is said about it."""
+
+_FLOWS = (
+    program.Agent,
+    program.Team,
+    program.Parallel,
+    program.Then,
+    program.Lift,
+    program.Fallback,
+    program.Repeat,
+    program.Same,
+    program.Reduce,
+    program.Route,
+    program.ForEach,
+    program.Limited,
+)
+_CONDITIONS = (
+    program.Compare,
+    program.Flag,
+    program.Plateau,
+    program.AllOf,
+    program.AnyOf,
+    program.Not,
+)
+_TYPES: tuple[tuple[tuple[type, ...], Type], ...] = (
+    ((bool,), BOOL),
+    ((int,), Number(True)),
+    ((float,), Number(False)),
+    ((str,), TEXT),
+    ((program.Template,), PROMPT),
+    ((program.Budget,), BUDGET),
+    ((program.Endpoint,), ENDPOINT),
+    ((program.EnvRef,), ENV),
+    ((program.Model,), Plain("model")),
+    ((program.Role,), Plain("role")),
+    ((program.Verifier,), VERIFIER),
+    (_FLOWS, FLOW),
+    (_CONDITIONS, CONDITION),
+    ((Tasks, RowSet), TASK),
+    ((Ratio,), RATE),
+    ((Fields,), RECORD),
+    ((Schema,), SCHEMA),
+    ((UserFlow,), FLOW),
+    ((ModuleName,), Plain("module")),
+)
+
+
+def is_flow(value: Value) -> bool:
+    return isinstance(value, _FLOWS)
+
+
+def is_condition(value: Value) -> bool:
+    return isinstance(value, _CONDITIONS)
+
+
+def type_of(value: Value) -> Type:
+    """The type of value, without bounds."""
+    match value:
+        case None:
+            return NONE
+        case Unknown(type=kind):
+            return kind
+        case Quantity(dimension=dimension):
+            return QUANTITIES[dimension]
+        case Word(name=name):
+            return Words((name,))
+        case Policy(name=name):
+            return Setting(name)
+        case Noun(kind=kind):
+            return Plain(kind)
+        case Form() | Wrapper(callee=Form()):
+            form = value if isinstance(value, Form) else value.callee
+            return form.gives if isinstance(form, Form) else FLOW
+        case Items(items=items):
+            return ListOf(type_of(items[0]) if items else ANY)
+        case Counted(value=inner):
+            return type_of(inner)
+        case Row(value=inner):
+            return ANY if isinstance(inner, list | dict) else type_of(inner)
+        case Wrapper():
+            return FLOW
+        case _:
+            return next((kind for classes, kind in _TYPES if isinstance(value, classes)), ANY)
+
+
+def show(value: Value) -> str:
+    """value for a sentence: the value itself where it is short, else what it is."""
+    match value:
+        case None | bool() | int() | float() | str() | Quantity() | Word():
+            return f"`{written(value)}`"
+        case Noun(kind=kind, name=name):
+            return f"{kind} `{name}`"
+        case UserFlow(declaration=declaration):
+            return f"flow `{declaration.name}`"
+        case Form(name=name):
+            return f"`{name}`"
+        case Wrapper(callee=callee):
+            return f"`{callee.name if isinstance(callee, Form) else callee.declaration.name}(…)`"
+        case Items():
+            return "a list"
+        case _:
+            return describe(type_of(value))
+
+
+def written(value: Value) -> str:
+    """value as one writes it in a program."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "none"
+        case int() | float():
+            return f"{value:g}" if isinstance(value, float) else str(value)
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case Word(name=name):
+            return name
+        case Quantity(dimension=dimension, amount=amount):
+            return _quantity(dimension, amount)
+        case Items(items=items):
+            return "[" + ", ".join(written(item) for item in items) + "]"
+        case Noun(name=name):
+            return name
+        case _:
+            return describe(type_of(value))
+
+
+def _quantity(dimension: Dimension, amount: int | float) -> str:
+    match dimension:
+        case "usd":
+            return f"${amount / 1_000_000:.6f}".rstrip("0").rstrip(".")
+        case "tokens" | "calls":
+            return f"{amount} {dimension}"
+        case "time":
+            return f"{amount:g}s"
+        case "share":
+            return f"{amount * 100:g}%"
+
+
+# --- reading a value whose type was checked; a stand-in where it is unknown ------------------------
+
+
+def as_int(value: Value, stand_in: int = 1) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else stand_in
+
+
+def as_number(value: Value, stand_in: float = 0.0) -> float:
+    return float(value) if isinstance(value, int | float) else stand_in
+
+
+def as_text(value: Value, stand_in: str = "") -> str:
+    return value if isinstance(value, str) else stand_in
+
+
+def as_word(value: Value, stand_in: str) -> str:
+    match value:
+        case Word(name=name):
+            return name
+        case str():
+            return value
+        case _:
+            return stand_in
+
+
+def amount(value: Value) -> int | float | None:
+    """A quantity's amount; None where there is none."""
+    return value.amount if isinstance(value, Quantity) else None
+
+
+def items(value: Value) -> tuple[Value, ...]:
+    """A list's items; a value that may stand for a list of one."""
+    match value:
+        case None | Unknown():
+            return ()
+        case Items(items=several):
+            return several
+        case _:
+            return (value,)

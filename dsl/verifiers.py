@@ -1,0 +1,284 @@
+"""Verifiers, endpoints and the small values beside them: what their calls give."""
+
+from collections.abc import Callable, Mapping
+from ipaddress import ip_address
+from typing import Literal
+from urllib.parse import urlsplit
+
+from .calls import FINAL
+from .context import Bound, Context
+from .program import Endpoint, EnvRef, Plateau, Role, Scalar, Verifier
+from .types import CONDITION, ENDPOINT, ENV, TEXT, VERIFIER, Setting
+from .values import (
+    BAD,
+    Counted,
+    Items,
+    Policy,
+    Quantity,
+    Unknown,
+    Value,
+    amount,
+    as_int,
+    as_number,
+    as_text,
+    as_word,
+    items,
+    show,
+)
+
+# Checked with all the others, and refused when a run would use them.
+NOT_YET = frozenset({"command", "http", "judge", "panel", "all_of", "any_of", "weighted"})
+VENDOR_HOST = "api.openai.com"
+
+Args = Mapping[str, Scalar | tuple[Scalar, ...]]
+
+
+def verifier(bound: Bound, args: Args) -> Verifier:
+    """The verifier of bound's kind; its name is that of its kind until a declaration gives another."""
+    default: Literal["always", "final"] = "final" if bound.name in FINAL else "always"
+    use = as_word(bound.value("use"), default)
+    seconds = amount(bound.value("timeout"))
+    return Verifier(
+        bound.name,
+        bound.name,
+        args,
+        timeout_s=60.0 if seconds is None else float(seconds),
+        inflight=as_int(bound.value("inflight")) if bound.known("inflight") else None,
+        use="final" if use == "final" else "always",
+    )
+
+
+def constants(value: Value) -> Scalar | tuple[Scalar, ...]:
+    """A value as a verifier keeps it: a text, a number, or several."""
+    if isinstance(value, Items):
+        return tuple(_scalar(item) for item in value.items)
+    return _scalar(value)
+
+
+def _scalar(value: Value) -> Scalar:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return None
+
+
+def _python(context: Context, bound: Bound) -> Value:
+    ref = bound.value("ref")
+    if not isinstance(ref, str):
+        return Unknown(VERIFIER)
+    package, colon, name = ref.partition(":")
+    if not colon or not all(p.isidentifier() for p in (*package.split("."), *name.split("."))):
+        context.error(
+            "E120",
+            f"{show(ref)} names no function",
+            bound.at("ref"),
+            help='write module and name: `python("package.module:name")`',
+        )
+        return BAD
+    context.ask("python", ref, bound.at("ref"))
+    return verifier(bound, {"ref": ref})
+
+
+def _expecting(context: Context, bound: Bound) -> Value:
+    if not bound.known("expected"):
+        return verifier(bound, {"expected": ""})
+    args: dict[str, Scalar | tuple[Scalar, ...]] = {"expected": constants(bound.value("expected"))}
+    if bound.name == "number":
+        args["tolerance"] = as_number(bound.value("tolerance"))
+        if not _is_number(args["expected"]):
+            context.error(
+                "E120",
+                f"{show(bound.value('expected'))} is no number",
+                bound.at("expected"),
+                help="compare texts with `exact(…)`",
+            )
+            return BAD
+    return verifier(bound, args)
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(str(value).replace(",", "").replace("_", ""))
+    except ValueError:
+        return False
+    return True
+
+
+def _contains(context: Context, bound: Bound) -> Value:
+    texts = tuple(
+        item for _, arg in bound.rest for item in items(arg.value) if isinstance(item, str)
+    )
+    unknown = any(isinstance(arg.value, Unknown) for _, arg in bound.rest)
+    if not texts and not unknown:
+        context.error(
+            "E112",
+            "`contains` needs a text to look for",
+            bound.place,
+            help='write `contains("one", "two")`',
+        )
+        return BAD
+    return verifier(bound, {"expected": texts})
+
+
+def _command(context: Context, bound: Bound) -> Value:
+    words = tuple(as_text(arg.value) for _, arg in bound.rest)
+    if not words:
+        context.error("E112", "`command` needs a program to start", bound.place)
+        return BAD
+    return verifier(bound, {"argv": words})
+
+
+def _http(context: Context, bound: Bound) -> Value:
+    url = as_text(bound.value("url"))
+    if bound.known("url"):
+        _ask_host(context, url, bound)
+    return verifier(bound, {"url": url})
+
+
+def _judge(context: Context, bound: Bound) -> Value:
+    names = [_role_name(item) for item in items(bound.value("by"))]
+    return verifier(bound, {"by": tuple(names)})
+
+
+def _role_name(value: Value) -> str:
+    match value:
+        case Role(name=name):
+            return name
+        case Counted(value=inner):
+            return _role_name(inner)
+        case _:
+            return ""
+
+
+def _several(context: Context, bound: Bound) -> Value:
+    values = [arg.value for _, arg in bound.rest] or list(items(bound.value("verifiers")))
+    if not values and not isinstance(bound.value("verifiers"), Unknown):
+        context.error("E112", f"`{bound.name}` needs verifiers", bound.place)
+        return BAD
+    weights = items(bound.value("weights"))
+    if bound.known("weights") and bound.known("verifiers") and len(weights) != len(values):
+        context.error(
+            "E210",
+            f"{len(weights)} weights do not go with {len(values)} verifiers",
+            bound.at("weights"),
+        )
+    return verifier(bound, {"of": tuple(v.name for v in values if isinstance(v, Verifier))})
+
+
+# --- endpoints and what they are made of ----------------------------------------------------------
+
+
+def _openai(context: Context, bound: Bound) -> Value:
+    if not bound.known("name"):
+        return Unknown(ENDPOINT)
+    url = bound.value("base_url")
+    if isinstance(url, str):
+        _ask_host(context, url, bound)
+    elif url is None:
+        context.ask("host", VENDOR_HOST, bound.place)
+    key = bound.value("key")
+    return Endpoint(
+        "openai",
+        as_text(bound.value("name")),
+        url if isinstance(url, str | EnvRef) else None,
+        key if isinstance(key, EnvRef) else None,
+    )
+
+
+def _ask_host(context: Context, url: str, bound: Bound) -> None:
+    host = host_of(url)
+    at = bound.at("base_url" if bound.given("base_url") else "url")
+    if host is None:
+        context.error(
+            "E120",
+            f"{show(url)} is no address",
+            at,
+            help='write, for example, `"http://127.0.0.1:8000/v1"`',
+        )
+    elif not is_loopback(host):
+        context.ask("host", host, at)
+
+
+def host_of(url: str) -> str | None:
+    """The host of an http address; None where url is none."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return None
+    return host if parts.scheme in ("http", "https") and host else None
+
+
+def is_loopback(host: str) -> bool:
+    """This machine by name or number; a name that only resolves to it is not trusted."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _local(context: Context, bound: Bound) -> Value:
+    return Endpoint("local", as_text(bound.value("name")))
+
+
+def _env(context: Context, bound: Bound) -> Value:
+    name = bound.value("name")
+    if not isinstance(name, str):
+        return Unknown(ENV)
+    if not name.isidentifier():
+        context.error("E120", f"{show(name)} names no environment variable", bound.at("name"))
+        return BAD
+    context.ask("env", name, bound.at("name"))
+    return EnvRef(name)
+
+
+def _file(context: Context, bound: Bound) -> Value:
+    path = bound.value("path")
+    text = context.text(path, bound.at("path")) if isinstance(path, str) else None
+    return Unknown(TEXT) if text is None else text
+
+
+# --- policies ------------------------------------------------------------------------------------
+
+
+def _policy(context: Context, bound: Bound) -> Value:
+    value = bound.value("time" if bound.name == "lease" else "k")
+    if isinstance(value, Unknown):
+        return Unknown(Setting(bound.name))
+    if isinstance(value, Quantity):
+        return Policy(bound.name, value.amount)
+    return Policy(bound.name, as_int(value))
+
+
+def _plateau(context: Context, bound: Bound) -> Value:
+    if not bound.known("rounds"):
+        return Unknown(CONDITION)
+    return Plateau(as_int(bound.value("rounds")))
+
+
+BUILDERS: Mapping[str, Callable[[Context, Bound], Value]] = {
+    "python": _python,
+    "exact": _expecting,
+    "number": _expecting,
+    "choice": _expecting,
+    "contains": _contains,
+    "command": _command,
+    "http": _http,
+    "judge": _judge,
+    "panel": _judge,
+    "all_of": _several,
+    "any_of": _several,
+    "weighted": _several,
+    "openai": _openai,
+    "local": _local,
+    "env": _env,
+    "file": _file,
+    "last": _policy,
+    "every": _policy,
+    "pass": _policy,
+    "lease": _policy,
+    "plateau": _plateau,
+}
