@@ -27,6 +27,7 @@ from podium.dsl.program import (
 
 from .agent import seed_of
 from .branches import Job, Rule, siblings
+from .forms import gives_many, kind_of, segment
 from .ledger import Limit
 from .limit import limited, salvage
 from .outcome import Failed, Outcome, Paused
@@ -222,7 +223,7 @@ async def _reduce(flow: Reduce, value: Value, here: Here) -> Ended:
 
 
 async def _ranked(flow: Reduce, value: Value, attempts: Sequence[Attempt], here: Here) -> Ended:
-    """best, top and score. A verifier named by best or top makes the choice alone; the attempts keep their verdicts."""
+    """best, top and score. Where best or top name a verifier, attempts keep the verdicts that they came with."""
     better = here.task.better
     judged, error = await judge_all(here, attempts, flow.by)
     if error is not None and all(attempt.verdict is None for attempt in judged):
@@ -260,48 +261,3 @@ async def _for_each(flow: ForEach, value: Value, here: Here) -> Ended:
         for i, task in enumerate(tasks, 1)
     ]
     return await siblings(here, jobs, Rule())
-
-
-# --- names and types -----------------------------------------------------------------------------
-
-
-def segment(flow: Flow) -> str:
-    """A flow's segment of the address where it has no number: none for a plain chain of steps."""
-    inner = flow
-    while isinstance(inner, Limited):
-        inner = inner.flow
-    return "" if isinstance(inner, Then) and flow.label == "then" else flow.label
-
-
-def kind_of(flow: Flow) -> str:
-    """The flow's form, as events name it."""
-    match flow:
-        case Reduce(how=how):
-            return how
-        case Limited(flow=inner):
-            return kind_of(inner)
-        case ForEach():
-            return "for_each"
-        case _:
-            return type(flow).__name__.lower()
-
-
-def gives_many(flow: Flow) -> bool:
-    """Whether flow's value is Many, as far as its form says."""
-    match flow:
-        case Parallel() | Lift() | ForEach():
-            return True
-        case Agent(role=role):
-            return {"attempt", "attempts"} <= role.takes
-        case Reduce(how=how):
-            return how in ("top", "sample", "score")
-        case Then(steps=steps):
-            return gives_many(steps[-1])
-        case Limited(flow=inner) | Repeat(flow=inner):
-            return gives_many(inner)
-        case Fallback(options=options):
-            return gives_many(options[0])
-        case Route(cases=cases):
-            return gives_many(cases[0][1])
-        case Team() | Same():
-            return False

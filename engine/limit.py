@@ -39,9 +39,10 @@ async def limited(
     if seconds is not None:
         deadline = anyio.current_time() + max(0.0, seconds - here.world.lived.get(name, 0.0))
     ended: Ended | None = None
-    cut = cast(list[str] | None, recall(here.recorder, name, "time_up"))
-    with anyio.CancelScope(deadline=deadline) as scope:
-        guard = Guard(name, here.address, policy, scope, seconds)
+    scope = anyio.CancelScope(deadline=deadline)
+    guard = Guard(name, here.address, policy, scope, seconds)
+    cut = cast(list[str] | None, recall(here.recorder, here.address, _time_up(here, name)))
+    with scope:
         if cut is not None:
             guard.cut = frozenset(cut)
         if cut == []:
@@ -59,6 +60,11 @@ def _account(here: Here) -> str:
     while name in taken:
         name += "'"
     return name
+
+
+def _time_up(here: Here, account: str) -> str:
+    """The name of the decision: budgets around the same node have accounts that differ by a mark."""
+    return "time_up" + account.removeprefix(f"{here.world.account}/{here.address}")
 
 
 def limit_of(here: Here, budget: Budget) -> Limit:
@@ -95,7 +101,8 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
         return Ended(guard.ended)
     if guard.policy == "pause":
         await here.walk.pause("budget")
-    here.recorder.decide(guard.account, "time_up", lambda: sorted(guard.open))
+    mark = _time_up(here, guard.account)
+    here.recorder.decide(here.address, mark, lambda: sorted(guard.open))
     for around in here.guards:
         around.forget(here.address, attempts=False)
     return Ended(Exhausted(guard.account, "time"))

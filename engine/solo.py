@@ -3,31 +3,18 @@
 from dataclasses import replace
 from functools import partial
 
-from podium.dsl.program import (
-    Agent,
-    Fallback,
-    Flow,
-    ForEach,
-    Lift,
-    Limited,
-    Parallel,
-    Reduce,
-    Repeat,
-    Role,
-    Route,
-    Same,
-    Team,
-    Then,
-)
+from podium.dsl.program import Flow, Role
 
 from .agent import Turn, View, act, attempt_view, cap_of, messages_of, window_of
+from .ask import ask_model
 from .call import ModelCall
+from .forms import first_role
 from .ledger import NOTHING, Amount
 from .limit import limited
 from .reduce import attempts_of
 from .tokens import worst
 from .value import Attempt, Json, Many, Value
-from .walk import Ended, Here, ask_model, ending, keep
+from .walk import Ended, Here, ending, keep
 
 
 def turn_of(
@@ -94,25 +81,6 @@ def reserve(here: Here, flow: Flow, value: Value) -> Amount:
     messages = messages_of(role, view_of(here, role, value, attempt))
     call = ModelCall(here.address, here.account, turn.model, messages, turn.max_output)
     return worst(call, here.world.program.models[turn.model].price)
-
-
-def first_role(flow: Flow) -> Role | None:
-    """The role that speaks first in flow; None where no model is asked first."""
-    match flow:
-        case Agent(role=role) | Route(by=role) | ForEach(by=role):
-            return role
-        case Team(ceo=ceo, recruit=recruit, members=members):
-            return recruit or (ceo.role if ceo is not None else members[0].role)
-        case Parallel(branches=branches):
-            return first_role(branches[0].flow)
-        case Then(steps=steps):
-            return next(filter(None, map(first_role, steps)), None)
-        case Fallback(options=options):
-            return first_role(options[0])
-        case Lift(flow=inner) | Repeat(flow=inner) | Limited(flow=inner):
-            return first_role(inner)
-        case Same() | Reduce():
-            return None
 
 
 def many_of(value: Value | None) -> Many:

@@ -7,12 +7,13 @@ import anyio
 
 from podium.dsl.program import Verifier
 
+from .ask import ask
 from .call import BudgetExhausted, CallError, VerifierCall, VerifierReply, request_digest
 from .event import Improved, Scored
 from .outcome import Failed
 from .reduce import attempts_of, rank, settled
 from .value import Attempt, Many, Value
-from .walk import Ended, Failure, Here, ask, ending
+from .walk import Ended, Failure, Here, ending
 
 
 async def judge(here: Here, attempt: Attempt, by: Verifier | None = None) -> Attempt:

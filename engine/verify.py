@@ -22,6 +22,9 @@ from .value import Attempt, Json, Verdict
 # A user's function; what it returns is checked by `verdict_of`.
 Function = Callable[[Attempt, Task], object]
 
+# By the name that a program's `python("name")` uses.
+Bindings = Mapping[str, Function]
+
 # Two floats that print alike may differ in their last bits.
 DEFAULT_TOLERANCE = 1e-9
 
@@ -35,9 +38,9 @@ _LETTERS = (
 
 
 async def judge(
-    call: VerifierCall, bindings: Mapping[str, Function] | None = None, *, inline: bool = False
+    call: VerifierCall, bindings: Bindings | None = None, *, inline: bool = False
 ) -> Verdict:
-    """The verdict on call's answer, within the verifier's time-out. Raises CallError(`verifier`) where there is none.
+    """The verdict on call's answer, within the verifier's time-out. Raises CallError(`verifier`) if there is none.
 
     bindings: functions by the name in `python("name")`, looked up before modules are. A function that is not async
     runs in a thread, which a time-out abandons but cannot stop; inline runs it here (under simulated time).
@@ -55,7 +58,7 @@ async def judge(
     raise _error(f"{call.verifier.name} took longer than {seconds:g} s")
 
 
-def load(ref: str, bindings: Mapping[str, Function]) -> Function:
+def load(ref: str, bindings: Bindings) -> Function:
     """The function that ref (`pkg.mod:attr`) names. Raises CallError where there is none."""
     if ref in bindings:
         return bindings[ref]

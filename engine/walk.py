@@ -10,9 +10,9 @@ same things: whatever depended on time, chance or money is recorded as a decisio
   that no node takes a branch that was held up for one that gave nothing.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol, cast
+from typing import Protocol
 
 import anyio
 
@@ -20,17 +20,7 @@ from podium.dsl.program import OnExhausted, Task
 
 from .call import (
     BudgetExhausted,
-    Call,
     CallError,
-    FailureKind,
-    Interrupted,
-    ModelCall,
-    ModelReply,
-    Outage,
-    Reply,
-    VerifierBroken,
-    VerifierCall,
-    request_digest,
 )
 from .event import NodeEnded, NodeStarted
 from .outcome import (
@@ -282,113 +272,3 @@ def recall(recorder: Recorder, address: str, name: str) -> Json:
         return recorder.decide(address, name, undecided)
     except _Undecided:
         return None
-
-
-# --- calls ---------------------------------------------------------------------------------------
-
-
-async def ask(here: Here, call: Call) -> Reply:
-    """The answer to call. Raises CallError and BudgetExhausted, in each life of the run the same."""
-    mark = _mark(here, call)
-    earlier = recall(here.recorder, mark, "no_answer")
-    if earlier is not None:
-        raise await _again(here, cast(Sequence[str], earlier))
-    await _reach(here, mark)
-    for guard in here.guards:
-        guard.open[mark] = here.address
-    return await _answer(here, call, mark)
-
-
-async def ask_model(here: Here, call: ModelCall) -> ModelReply:
-    reply = await ask(here, call)
-    assert isinstance(reply, ModelReply)
-    return reply
-
-
-def _mark(here: Here, call: Call) -> str:
-    """What names the call in decisions: a model call's address, a verifier call's content, whoever asks."""
-    match call:
-        case ModelCall(address=address):
-            return address
-        case VerifierCall(verifier=verifier):
-            return f"{here.world.program.name}/{verifier.name}.{request_digest(call)[:32]}"
-
-
-async def _answer(here: Here, call: Call, mark: str) -> Reply:
-    """A call that is cancelled stays in `open`: that is what tells where time ran out."""
-    try:
-        reply = await _sent(here.walk, call)
-    except CallError as error:
-        _no_answer(here, mark, "failed", error.kind, error.message)
-        raise
-    except BudgetExhausted as error:
-        await _refused(here, error)
-        _no_answer(here, mark, "budget", error.account, error.dimension)
-        raise
-    except (Interrupted, Outage, VerifierBroken) as error:
-        await here.walk.pause(
-            {Outage: "outage", VerifierBroken: "verifier"}.get(type(error), "user")
-        )
-        raise
-    _close(here, mark)
-    return reply
-
-
-async def _sent(walk: Walk, call: Call) -> Reply:
-    walk.in_air += 1
-    try:
-        return await walk.world.call(call)
-    finally:
-        walk.in_air -= 1
-        walk.tell()
-
-
-def _close(here: Here, mark: str) -> None:
-    for guard in here.guards:
-        guard.open.pop(mark, None)
-
-
-def _no_answer(here: Here, mark: str, *why: str) -> None:
-    _close(here, mark)
-    here.recorder.decide(mark, "no_answer", lambda: list(why))
-
-
-async def _again(here: Here, earlier: Sequence[str]) -> Exception:
-    """The error of an earlier life."""
-    if earlier[0] == "budget":
-        error = BudgetExhausted(earlier[1], earlier[2])
-        await _refused(here, error)
-        return error
-    return CallError(cast(FailureKind, earlier[1]), earlier[2])
-
-
-async def _reach(here: Here, mark: str) -> None:
-    """Stop here if the call was cut by a deadline in an earlier life."""
-    for guard in here.guards:
-        if guard.cut is not None and mark in guard.cut:
-            guard.open[mark] = here.address
-            guard.reached.add(mark)
-            if guard.reached >= guard.cut:
-                guard.scope.cancel()
-            await anyio.sleep_forever()
-
-
-async def _refused(here: Here, error: BudgetExhausted) -> None:
-    """Do what the refusing budget's policy says. A budget above the run is the run's business."""
-    guards = {guard.account: guard for guard in here.guards}
-    guard = guards.get(error.account)
-    if guard is None and not error.account.startswith(here.world.account + "/"):
-        guard = next(iter(here.guards), None)
-    if guard is None:
-        return
-    guard.refused = guard.refused or Exhausted(error.account, error.dimension)
-    match guard.policy:
-        case "pause":
-            await here.walk.pause("budget")
-        case "shrink":
-            guard.shrunk = True
-        case "fail":
-            guard.ended = Failed("budget", str(error))
-            guard.scope.cancel()
-        case "best" | "vote":
-            pass

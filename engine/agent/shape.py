@@ -64,7 +64,7 @@ def whole_number(value: Json) -> int | None:
     if isinstance(value, int):
         return value
     if isinstance(value, float):
-        return int(value) if math.isfinite(value) and value == int(value) else None
+        return int(value) if value.is_integer() else None
     if not isinstance(value, str):
         return None
     found = re.match(r"\W*(\d{1,3}(?:,\d{3})+|\d{1,15})(?![\d.,]*\d)", value.strip())
@@ -137,7 +137,7 @@ def _field_value(field: OutputField, value: Json) -> Json | Unreadable:
     if isinstance(value, str) or not isinstance(value, list):
         return Unreadable(f"the field {field.name!r} is no list")
     items: list[Json] = []
-    for one in cast(list[Json], value):
+    for one in value:
         item = _scalar(field, one)
         if isinstance(item, Unreadable):
             return item

@@ -12,6 +12,7 @@ from functools import partial
 from podium.dsl.program import Role, Team
 
 from ..agent import act
+from ..ask import ask_model
 from ..branches import Job, gather, open_account
 from ..call import Message
 from ..condition import Facts, fired, holds, needs_spent
@@ -23,7 +24,7 @@ from ..reduce import attempts_of, best, rank
 from ..rounds import spent
 from ..value import Attempt, Value
 from ..verdicts import judge_all
-from ..walk import Ended, Here, ask_model, ending, keep, may_start
+from ..walk import Ended, Here, ending, keep, may_start
 from . import board, ceo, machine
 from .asking import member_prompts, member_turn
 from .lead import lead, recruit
@@ -105,9 +106,8 @@ async def _round(state: State, number: int) -> None:
 
 
 def _may_speak(state: State, number: int, phase: Phase) -> bool:
-    return len(phase.seats) > 1 or may_start(
-        state.here, f"{state.here.address}/r{number}.m{phase.seats[0]}"
-    )
+    seat, *others = phase.seats
+    return bool(others) or may_start(state.here, f"{state.here.address}/r{number}.m{seat}")
 
 
 async def _phase(

@@ -9,10 +9,11 @@ from podium.dsl.program import OutputField, Role
 from ..agent import Turn, View, call_of, messages_of, parse, render, show
 from ..agent.prompt import FIT_BYTES_PER_TOKEN, clip, clip_bytes
 from ..agent.shape import Unreadable
+from ..ask import ask_model
 from ..call import Message
 from ..solo import turn_of
 from ..value import Attempt, Json
-from ..walk import Ended, Here, ask_model, ending, node
+from ..walk import Ended, Here, ending, node
 from . import board, ceo
 from .asking import scores_of
 from .state import State, note_end
@@ -138,6 +139,7 @@ def personas(role: Role, text: str, size: int) -> dict[int, str]:
     answer = parse(fields, text)
     if isinstance(answer, Unreadable):
         return {}
-    listed: list[Json] = next((list(v) for v in answer.values() if isinstance(v, list)), [])
+    lists = [value for value in answer.values() if isinstance(value, list)]
+    listed: list[Json] = lists[0] if lists else []
     texts = [clip(" ".join(show(item).split()), PERSONA_TOKENS) for item in listed[:size]]
     return {seat: text for seat, text in enumerate(texts, 1) if text}

@@ -9,7 +9,7 @@
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from typing import TypeVar, cast
@@ -268,7 +268,7 @@ async def scripted_world(
     ledger: Ledger | None = None,
     bindings: Mapping[str, Function] | None = None,
     account: str = "run",
-) -> AsyncIterator[World]:
+) -> AsyncGenerator[World]:
     """A World over client, in memory. The ledger has the run's account open under the program's budget."""
     memory = Memory() if memory is None else memory
     ledger = Ledger() if ledger is None else ledger

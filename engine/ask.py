@@ -1,0 +1,130 @@
+"""Asking the world: a call's answer, or what became of it, the same in each life of the run.
+
+A call that got no answer is a decision; one that met an interruption waits for the end of the run.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+import anyio
+
+from .call import (
+    BudgetExhausted,
+    Call,
+    CallError,
+    FailureKind,
+    Interrupted,
+    ModelCall,
+    ModelReply,
+    Pausing,
+    Reply,
+    VerifierCall,
+    request_digest,
+)
+from .outcome import Exhausted, Failed
+from .walk import Here, Walk, recall
+
+
+async def ask(here: Here, call: Call) -> Reply:
+    """The answer to call. Raises CallError and BudgetExhausted, in each life of the run the same."""
+    mark = _mark(here, call)
+    earlier = recall(here.recorder, mark, "no_answer")
+    if earlier is not None:
+        raise await _again(here, cast(Sequence[str], earlier))
+    await _reach(here, mark)
+    for guard in here.guards:
+        guard.open[mark] = here.address
+    return await _answer(here, call, mark)
+
+
+async def ask_model(here: Here, call: ModelCall) -> ModelReply:
+    reply = await ask(here, call)
+    assert isinstance(reply, ModelReply)
+    return reply
+
+
+def _mark(here: Here, call: Call) -> str:
+    """What names the call in decisions: a model call's address, a verifier call's content, whoever asks."""
+    match call:
+        case ModelCall(address=address):
+            return address
+        case VerifierCall(verifier=verifier):
+            return f"{here.world.program.name}/{verifier.name}.{request_digest(call)[:32]}"
+
+
+async def _answer(here: Here, call: Call, mark: str) -> Reply:
+    """A call that is cancelled stays in `open`: that is what tells where time ran out."""
+    try:
+        reply = await _sent(here.walk, call)
+    except CallError as error:
+        _no_answer(here, mark, "failed", error.kind, error.message)
+        raise
+    except BudgetExhausted as error:
+        await _refused(here, error)
+        _no_answer(here, mark, "budget", error.account, error.dimension)
+        raise
+    except Interrupted as error:
+        await here.walk.pause(error.cause if isinstance(error, Pausing) else str(error) or "user")
+        raise
+    _close(here, mark)
+    return reply
+
+
+async def _sent(walk: Walk, call: Call) -> Reply:
+    walk.in_air += 1
+    try:
+        return await walk.world.call(call)
+    finally:
+        walk.in_air -= 1
+        walk.tell()
+
+
+def _close(here: Here, mark: str) -> None:
+    for guard in here.guards:
+        guard.open.pop(mark, None)
+
+
+def _no_answer(here: Here, mark: str, *why: str) -> None:
+    _close(here, mark)
+    here.recorder.decide(mark, "no_answer", lambda: list(why))
+
+
+async def _again(here: Here, earlier: Sequence[str]) -> Exception:
+    """The error of an earlier life."""
+    if earlier[0] == "budget":
+        error = BudgetExhausted(earlier[1], earlier[2])
+        await _refused(here, error)
+        return error
+    return CallError(cast(FailureKind, earlier[1]), earlier[2])
+
+
+async def _reach(here: Here, mark: str) -> None:
+    """Stop here if the call was cut by a deadline in an earlier life."""
+    for guard in here.guards:
+        if guard.cut is not None and mark in guard.cut:
+            guard.open[mark] = here.address
+            guard.reached.add(mark)
+            if guard.reached >= guard.cut:
+                guard.scope.cancel()
+            await anyio.sleep_forever()
+
+
+async def _refused(here: Here, error: BudgetExhausted) -> None:
+    """Do what the refusing budget's policy says. A budget above the run is the run's business."""
+    guards = {guard.account: guard for guard in here.guards}
+    guard = guards.get(error.account)
+    if guard is None and not error.account.startswith(here.world.account + "/"):
+        guard = next(iter(here.guards), None)
+    if guard is None:
+        return
+    guard.refused = guard.refused or Exhausted(error.account, error.dimension)
+    match guard.policy:
+        case "pause":
+            await here.walk.pause("budget")
+        case "shrink":
+            guard.shrunk = True
+        case "fail":
+            guard.ended = Failed("budget", str(error))
+            guard.scope.cancel()
+        case "best" | "vote":
+            pass
