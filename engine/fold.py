@@ -161,7 +161,7 @@ class Fold:
                 self._start_node(event)
             case CallIntended(address=address):
                 self._open[(address, event.try_)] = event
-                self._busy(address, f"asks {event.model}" if event.model else event.kind)
+                self._busy(address, f"asks {event.model}" if event.model else "is judged")
             case CallAnswered(address=address):
                 self._settle(event, unknown=event.usage.estimated)
             case CallFailed(address=address):
@@ -288,7 +288,7 @@ class Fold:
         branch = self.branches.get(event.address)
         if branch is not None:
             branch.outcome = event.outcome
-            branch.activity = event.reason or event.outcome
+            branch.activity = event.reason
             branch.score = branch.score if event.score is None else event.score
 
     def _busy(self, address: str, activity: str) -> None:

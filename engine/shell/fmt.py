@@ -12,6 +12,7 @@ from podium.dsl.problem import ProgramError
 from podium.dsl.source import Source
 
 from .exits import Exit
+from .reports import show
 from .safe import safe
 from .texts import STDIN, read_program, write_whole
 
@@ -29,7 +30,7 @@ def command(ctx: click.Context, files: tuple[str, ...], only_check: bool, diff: 
             source = read_program(path)
             new = format_text(source)
         except (ProgramError, FormatError) as error:
-            click.echo(f"{safe(path)}: not formatted: {safe(str(error))}", err=True)
+            show(error.problems, as_json=False)
             failed = True
             continue
         changed += new != source.text

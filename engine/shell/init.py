@@ -9,7 +9,7 @@ from .safe import safe
 
 HELLO = '''edition 2026
 
-## What to write a haiku about.
+## What the haiku is about.
 param topic: text = "a bridge at night"
 
 # A role says what one agent is asked. {{ ... }} is filled in when it runs.
@@ -21,16 +21,8 @@ role poet {
     """
 }
 
-# What is to be done. Without `verify`, the agents' votes decide; with it, scores do.
-task haiku {
-  statement = """Write a haiku about {{ topic }}."""
-}
-
-# `of` wraps, `->` is then: three poets side by side, then the first of the most agreed answers.
-flow poets(n: int = 3) = parallel(n) of poet -> sample(1) -> best_liked
-
-# One more agent sees all attempts, because its prompt mentions `attempts`.
-role best_liked {
+# A role whose prompt mentions `attempts` sees all that came before it.
+role chooser {
   max_output = 200 tokens
   prompt = """
     {{ task.statement }}
@@ -40,6 +32,14 @@ role best_liked {
     """
 }
 
+task haiku {
+  statement = """Write a haiku about {{ topic }}."""
+}
+
+# `of` wraps, `->` means then: n poets side by side, then one agent chooses.
+flow poets(n: int = 3) = parallel(n) of poet -> chooser
+
+# No model is named, so the small embedded one is used; --model URL takes another.
 run main {
   task   = haiku
   flow   = poets(3)

@@ -52,7 +52,7 @@ def load(file: str | None, asked: Asked, environ: Mapping[str, str]) -> Loaded:
     patterns = [*allowed_options(asked.allow), *allowed_hosts(request.models)]
     allow = allowance([*patterns, *project_allows(folder)])
     program, warnings = compiled(request, DiskLibrary(source.name), allow)
-    _check_models(request, program)
+    _check_models(request, program, tree)
     return Loaded(request, program, warnings, allow)
 
 
@@ -62,10 +62,11 @@ def _source(file: str | None, asked: Asked) -> Source:
     return read_program(only_program(Path.cwd()) if file is None else file)
 
 
-def _check_models(request: Request, program: Program) -> None:
+def _check_models(request: Request, program: Program, tree: syntax.File) -> None:
+    names = {d.name for d in tree.declarations if d.kind == "model"} | program.models.keys()
     for choice in request.models:
-        if choice.name is not None and choice.name not in program.models:
-            known = ", ".join(program.models) or "none"
+        if choice.name is not None and choice.name not in names:
+            known = ", ".join(sorted(names))
             raise ShellError(
                 f"--model {choice.name}=...: the program has no model {choice.name}; it has {known}"
             )

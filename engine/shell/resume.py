@@ -20,7 +20,7 @@ from .session import RunningRun, carry
 from .units import show_count, show_usd
 
 if TYPE_CHECKING:
-    from podium.engine.engine import Engine
+    from podium.engine.run import Engine
 
 
 @click.command(

@@ -1,5 +1,6 @@
 """`podium run`: a program, an expression, or one run of a file."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from .session import RunningRun, carry
 from .texts import read_program
 
 if TYPE_CHECKING:
-    from podium.engine.engine import Engine
+    from podium.engine.run import Engine
 
 
 class RunCommand(click.Command):
@@ -145,4 +146,5 @@ def command(
 
 
 async def _begin(loaded: Loaded, engine: "Engine") -> RunningRun:
-    return await engine.start(loaded.program, request=to_json(loaded.request))
+    kept = replace(loaded.request, texts=loaded.program.sources)
+    return await engine.start(loaded.program, request=to_json(kept))

@@ -13,9 +13,12 @@ import click
 
 from podium.dsl.program import Program
 from podium.engine.call import CallError
-from podium.engine.event import Stamped
+from podium.engine.event import RunEnded, Stamped
 from podium.engine.fold import Fold
 from podium.engine.journal import Diverged
+from podium.engine.outcome import reason, word
+from podium.engine.result import RunResult
+from podium.engine.run import NotResumable
 from podium.engine.store import RunOwned, StoreError
 
 from .exits import Exit, ShellError
@@ -48,7 +51,7 @@ class RunningRun(Protocol):
 
     def abort(self) -> None: ...
 
-    async def result(self) -> object: ...
+    async def result(self) -> RunResult: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,9 @@ def carry(
         return anyio.run(partial(_session, make, begin, viewing))
     except Exception as error:
         found = sole(error)
-        raise translated(found) from found
+        if (known := translated(found)) is not None:
+            raise known from error
+        raise found from None if found is error else error
 
 
 async def _session(
@@ -134,7 +139,9 @@ async def _session(
             ended.run = run.id
             with _watching(run, viewing, ended) as screen:
                 tasks.start_soon(_tick, screen)
-                await run.result()
+                result = await run.result()
+            if ended.folded.ended is None:
+                ended.folded.ended = unwritten_end(result)
         tasks.cancel_scope.cancel()
     ended.interrupted = interrupts.count > 0
     return ended
@@ -202,6 +209,20 @@ class Watch:
             sink(stamped)
 
 
+def unwritten_end(result: RunResult) -> RunEnded:
+    """The end of a run whose store took no more events, a full disk for instance."""
+    attempt = result.attempt
+    return RunEnded(
+        word(result.outcome),
+        reason(result.outcome),
+        result.resumable,
+        None if attempt is None else attempt.answer,
+        None if attempt is None else attempt.score,
+        None if attempt is None or attempt.verdict is None else attempt.verdict.passed,
+        result.seconds,
+    )
+
+
 async def _tick(screen: Progress) -> None:
     """Move the live picture's clock; without a terminal there is nothing to move."""
     while is_lively():
@@ -220,12 +241,12 @@ def sole(error: Exception) -> Exception:
     return error
 
 
-def translated(error: Exception) -> Exception:
-    """An error of the engine's in the user's terms, with its exit code; any other as it is."""
+def translated(error: Exception) -> ShellError | None:
+    """An error of the engine's in the user's terms, with its exit code; None for any other."""
     match error:
         case CallError(kind=kind, message=message):
             return ShellError(f"{message} ({kind})", Exit.FAILED)
-        case StoreError() | RunOwned() | Diverged():
+        case StoreError() | RunOwned() | Diverged() | NotResumable():
             return ShellError(str(error))
         case _:
-            return error
+            return None

@@ -54,7 +54,10 @@ def with_command(monkeypatch: pytest.MonkeyPatch, raise_: Exception) -> None:
     def command() -> None:
         raise raise_
 
-    monkeypatch.setattr(cli.Commands, "get_command", lambda *_: command)
+    def found(*_: object) -> click.Command:
+        return command
+
+    monkeypatch.setattr(cli.Commands, "get_command", found)
 
 
 def test_our_own_mistake_is_exit_5_and_says_what_to_report(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,9 @@ from podium.engine.event import (
     RunStarted,
     Stamped,
 )
+from podium.engine.fold import Fold
+from podium.engine.outcome import Paused
+from podium.engine.result import RunResult
 from podium.engine.shell.ending import conclude
 from podium.engine.shell.exits import Exit, ShellError
 from podium.engine.shell.session import Ended, RunningRun, Viewing, Watch, carry, translated
@@ -56,8 +59,10 @@ class FakeRun:
     body: Callable[["FakeRun"], Awaitable[None]]
     id: str = "r1"
     program: Program = PROGRAM
-    watchers: list[Callable[[Stamped], None]] = field(default_factory=list)
-    events: list[Stamped] = field(default_factory=list)
+    watchers: list[Callable[[Stamped], None]] = field(
+        default_factory=list[Callable[[Stamped], None]]
+    )
+    events: list[Stamped] = field(default_factory=list[Stamped])
     stopped: anyio.Event = field(default_factory=anyio.Event)
     aborted: anyio.Event = field(default_factory=anyio.Event)
 
@@ -76,12 +81,13 @@ class FakeRun:
     def abort(self) -> None:
         self.aborted.set()
 
-    async def result(self) -> None:
+    async def result(self) -> RunResult:
         await self.body(self)
+        return RunResult(self.id, Paused("disk"), True, (), 3.0, Path("runs.db"), Fold())
 
 
 @asynccontextmanager
-async def no_engine() -> AsyncIterator[None]:
+async def no_engine() -> AsyncGenerator[None, None]:
     yield
 
 
@@ -102,6 +108,17 @@ def carried(
 async def finish(run: FakeRun) -> None:
     for event in FINISHED:
         run.emit(event)
+
+
+def test_a_run_whose_end_could_not_be_written_still_says_how_it_ended(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def body(run: FakeRun) -> None:
+        pass
+
+    viewing = Viewing("runs.db")
+    assert conclude(carried(body, viewing), viewing) == Exit.EXHAUSTED
+    assert "Paused (disk), after 3s" in capsys.readouterr().err
 
 
 def strike() -> None:
@@ -186,7 +203,7 @@ def test_three_signals_leave_at_once_even_if_the_run_does_not() -> None:
 
 def test_a_signal_before_the_run_began_leaves_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     @asynccontextmanager
-    async def make() -> AsyncIterator[None]:
+    async def make() -> AsyncGenerator[None, None]:
         strike()
         await anyio.sleep_forever()
         yield
@@ -228,5 +245,4 @@ def test_a_store_that_cannot_be_used_is_exit_2_and_a_bug_stays_a_bug() -> None:
     store = translated(StoreError("cannot open the store"))
     assert isinstance(store, ShellError)
     assert store.code == Exit.USAGE
-    bug = KeyError("x")
-    assert translated(bug) is bug
+    assert translated(KeyError("x")) is None

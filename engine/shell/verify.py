@@ -1,0 +1,114 @@
+"""`podium verify`: a task's verifier alone, on an answer that is already there."""
+
+import json
+
+import anyio
+import click
+
+from podium.dsl.problem import ProgramError
+from podium.dsl.program import Task, Verifier
+from podium.engine.call import CallError, VerifierCall
+from podium.engine.reduce import settled
+from podium.engine.value import Json, Verdict
+from podium.engine.verify import judge
+
+from .doors import Doors
+from .exits import Exit, ShellError, exit_of
+from .inputs import Asked
+from .loading import load
+from .options import json_option, verbose_option
+from .reports import reject
+from .safe import safe, safe_json
+from .texts import read_text
+
+
+@click.command(
+    short_help="Judge an answer with a task's verifier.",
+    epilog="Example: podium verify main.team words --answer answer.txt",
+)
+@click.argument("file")
+@click.argument("task")
+@click.option(
+    "--answer",
+    "path",
+    required=True,
+    metavar="PATH",
+    help="The answer; one that ends in .json is a structured one; - is standard input.",
+)
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
+@click.option(
+    "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
+)
+@json_option
+@verbose_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    file: str,
+    task: str,
+    path: str,
+    settings: tuple[str, ...],
+    allow: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Judge the answer at PATH as an attempt at TASK of FILE, or at the family TASK.
+
+    Exit codes: 0 passed; 1 not passed; 2 wrong program or usage; 4 the verifier failed.
+    """
+    doors = ctx.obj or Doors()
+    # The flow is never run; a task needs one to be compiled with.
+    asked = Asked(expression="agent", task=task, settings=settings, allow=allow)
+    try:
+        tasks = load(file, asked, doors.environ).program.tasks
+    except ProgramError as error:
+        reject(error, as_json=as_json)
+    found, verifier = with_verifier(tasks, task)
+    answer, text = answer_of(path)
+    call = VerifierCall("verify", "", verifier, found, answer, text)
+    try:
+        verdict = settled(anyio.run(judge, call), found, verifier)
+    except CallError as error:
+        raise ShellError(f"the verifier gave no verdict: {error.message}", Exit.FAILED) from error
+    click.echo(_json(verdict) if as_json else safe(sentence(verdict)))
+    ctx.exit(exit_of("finished", passed=verdict.passed, judged=True))
+
+
+def with_verifier(tasks: tuple[Task, ...], name: str) -> tuple[Task, Verifier]:
+    """The one task and its verifier. Raises ShellError."""
+    if len(tasks) != 1:
+        raise ShellError(f"{name} stands for {len(tasks)} tasks; verify judges an answer to one")
+    verifier = tasks[0].verify
+    if verifier is None:
+        raise ShellError(f"the task {name} has no verifier: give it `verify = ...`")
+    return tasks[0], verifier
+
+
+def answer_of(path: str) -> tuple[Json, str]:
+    """The answer at path and its text. Raises ShellError."""
+    text = read_text(path, "the answer")
+    if not path.endswith(".json"):
+        return text, text
+    try:
+        parsed: Json = json.loads(text)
+    except ValueError as error:
+        raise ShellError(f"{path} is not JSON: {error}") from error
+    return parsed, text
+
+
+def sentence(verdict: Verdict) -> str:
+    """The verdict in words, the evidence below it."""
+    said = {True: "passed", False: "not passed", None: "no pass rule"}[verdict.passed]
+    score = "" if verdict.score is None else f", score {verdict.score:.6g}"
+    return said + score + (f"\n{verdict.evidence}" if verdict.evidence else "")
+
+
+def _json(verdict: Verdict) -> str:
+    return safe_json(
+        {
+            "schema": 1,
+            "score": verdict.score,
+            "passed": verdict.passed,
+            "evidence": verdict.evidence,
+        }
+    )

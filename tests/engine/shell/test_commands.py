@@ -1,0 +1,380 @@
+"""The commands on real files, with the real engine and a scripted client in the place of servers."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from podium.engine.call import CallError
+from podium.engine.run import Engine
+from podium.engine.shell.cli import main
+from podium.engine.shell.doors import Doors
+from podium.engine.shell.exits import Exit
+from podium.engine.shell.init import HELLO
+from podium.engine.testing.scripted import Fail, Script, ScriptedClient
+
+SUM = '''edition 2026
+
+## What is asked.
+param question: text = "What is 2 + 2?"
+param teams: int(1 to 9) = 2
+
+model m { endpoint = openai("m", base_url = "http://127.0.0.1:9/v1"), price = none }
+
+task sum {
+  statement = """{{ question }}"""
+  verify    = number(4)
+}
+
+run main { task = sum, flow = parallel(teams) of team(2, rounds = 1) -> best, budget = [50k tokens] }
+
+run one { task = sum, flow = agent, budget = [50k tokens] }
+'''
+RIGHT: Script = {"": "It is 4."}
+WRONG: Script = {"": "It is 5."}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, made the current one, with sum.team in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sum.team").write_text(SUM)
+    return tmp_path
+
+
+def podium(
+    *words: str,
+    script: Script = RIGHT,
+    environ: Mapping[str, str] | None = None,
+    given: str | bytes | None = None,
+) -> Result:
+    """One command, its model calls answered by script."""
+    client = ScriptedClient(script)
+    doors = Doors(
+        engine=lambda store: Engine(store, client=client, environ={}), environ=environ or {}
+    )
+    return CliRunner().invoke(main, list(words), obj=doors, input=given)
+
+
+# --- check and fmt -----------------------------------------------------------------------------
+
+
+def test_a_right_program_checks_in_silence_on_stdout() -> None:
+    result = podium("check", "sum.team")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no mistakes" in result.stderr
+
+
+def test_a_wrong_program_is_reported_and_exit_2(folder: Path) -> None:
+    (folder / "bad.team").write_text("run main { flow = parallel(2 of agent }\n")
+    result = podium("check", "bad.team")
+    assert result.exit_code == Exit.USAGE
+    assert re.search(r"error\[E\d+\]", result.stderr)
+    assert "bad.team:1:" in result.stderr
+
+
+def test_problems_as_json_keep_their_contract(folder: Path) -> None:
+    (folder / "bad.team").write_text("modle x {}\nrun main { flow = nobody }\n")
+    checked = podium("check", "bad.team", "--json")
+    assert checked.exit_code == Exit.USAGE
+    shown = json.loads(checked.stdout)
+    assert shown["schema"] == 1
+    assert {"code", "severity", "message", "file", "start", "end", "help", "edits"} <= set(
+        shown["problems"][0]
+    )
+    ran = podium("run", "bad.team", "--json")
+    assert (ran.exit_code, json.loads(ran.stdout)) == (Exit.USAGE, shown)
+
+
+def test_no_problems_as_json_is_an_empty_list() -> None:
+    result = podium("check", "sum.team", "--json")
+    assert (result.exit_code, json.loads(result.stdout)) == (0, {"schema": 1, "problems": []})
+
+
+DEEP = "run main { flow = " + "(" * 10_000 + "agent" + ")" * 10_000 + " }\n"
+
+
+@pytest.mark.parametrize("command", ["check", "run", "fmt", "graph"])
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        (b"\xff\xfe", "UTF-8"),
+        (b"#" * 10_000_000, "longer than a program may be"),
+        (DEEP.encode(), "bad.team"),
+    ],
+    ids=["not UTF-8", "10 MB", "10,000 levels deep"],
+)
+def test_bad_text_is_exit_2_with_a_message(
+    folder: Path, command: str, text: bytes, word: str
+) -> None:
+    (folder / "bad.team").write_bytes(text)
+    result = podium(command, "bad.team")
+    assert result.exit_code == Exit.USAGE
+    assert word in result.stderr
+    assert len(result.stderr) < 3_000
+
+
+@pytest.mark.parametrize("command", ["check", "run", "fmt", "graph"])
+def test_a_missing_file_is_exit_2_with_a_message(command: str) -> None:
+    result = podium(command, "gone.team")
+    assert result.exit_code == Exit.USAGE
+    assert 'podium: there is no file "gone.team"' in result.stderr
+
+
+def test_an_empty_file_has_nothing_to_run(folder: Path) -> None:
+    (folder / "empty.team").write_text("")
+    assert podium("check", "empty.team").exit_code == 0
+    result = podium("run", "empty.team")
+    assert result.exit_code == Exit.USAGE
+    assert "no run" in result.stderr
+
+
+def test_fmt_changes_the_file_once(folder: Path) -> None:
+    path = folder / "ugly.team"
+    path.write_text("edition 2026\nrun   main{flow=agent}\n")
+    assert podium("fmt", "--check", "ugly.team").exit_code == Exit.NOT_PASSED
+    assert path.read_text() == "edition 2026\nrun   main{flow=agent}\n"
+    diff = podium("fmt", "--diff", "ugly.team")
+    assert diff.exit_code == Exit.NOT_PASSED
+    assert "-run   main{flow=agent}\n" in diff.stdout
+    assert podium("fmt", "ugly.team").exit_code == 0
+    assert path.read_text() != "edition 2026\nrun   main{flow=agent}\n"
+    assert podium("fmt", "--check", "ugly.team").exit_code == 0
+
+
+def test_fmt_of_standard_input_goes_to_standard_output() -> None:
+    result = podium("fmt", "-", given="run   main{flow=agent}\n")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("run main {")
+
+
+def test_fmt_leaves_what_it_cannot_read(folder: Path) -> None:
+    (folder / "bad.team").write_text("run main {\n")
+    assert podium("fmt", "bad.team", "sum.team").exit_code == Exit.USAGE
+    assert (folder / "bad.team").read_text() == "run main {\n"
+
+
+def test_the_first_program_is_right_and_well_laid_out(folder: Path) -> None:
+    (folder / "hello.team").write_text(HELLO)
+    assert podium("check", "hello.team").exit_code == 0
+    assert podium("fmt", "--check", "hello.team").exit_code == 0
+
+
+def test_the_first_program_runs(folder: Path) -> None:
+    (folder / "hello.team").write_text(HELLO)
+    result = podium("run", "hello.team", script={"": "Lamps on the water"})
+    assert (result.exit_code, result.stdout) == (0, "Lamps on the water\n")
+
+
+# --- run ---------------------------------------------------------------------------------------
+
+
+def test_the_answer_alone_is_on_stdout_and_passing_is_exit_0() -> None:
+    result = podium("run", "sum.team", "one")
+    assert (result.exit_code, result.stdout) == (0, "It is 4.\n")
+    for part in ("Passed, score 1", "total", "in .podium/runs.db", "Next: podium show"):
+        assert part in result.stderr
+
+
+def test_not_passing_is_exit_1() -> None:
+    result = podium("run", "sum.team", "one", script=WRONG)
+    assert (result.exit_code, result.stdout) == (Exit.NOT_PASSED, "It is 5.\n")
+
+
+def test_the_result_as_json_keeps_its_contract() -> None:
+    result = podium("run", "sum.team", "--json")
+    assert result.exit_code == 0
+    shown = json.loads(result.stdout)
+    assert list(shown) == [
+        "schema",
+        "run",
+        "outcome",
+        "reason",
+        "resumable",
+        "answer",
+        "score",
+        "passed",
+        "seconds",
+        "spent",
+        "budget",
+        "held",
+        "nodes",
+        "store",
+    ]
+    assert (shown["outcome"], shown["passed"], shown["held"]) == ("passed", True, 0)
+    assert shown["budget"]["tokens"] == 50_000
+    assert shown["spent"]["calls"] >= 4
+    assert shown["spent"]["usd"] == 0
+    kinds = {node["address"]: node["kind"] for node in shown["nodes"]}
+    assert sorted(kind for kind in kinds.values() if kind == "team") == ["team", "team"]
+    again = podium("show", shown["run"], "--json")
+    assert json.loads(again.stdout) == shown
+
+
+def test_an_expression_runs_without_a_file() -> None:
+    result = podium(
+        "run",
+        "-e",
+        "parallel(2) of agent -> vote",
+        "--model",
+        "http://127.0.0.1:9/v1",
+        "--max-tokens",
+        "50k",
+        script={"": "yes"},
+    )
+    assert (result.exit_code, result.stdout) == (0, "yes\n")
+
+
+def test_the_only_program_of_the_folder_needs_no_name() -> None:
+    assert podium("run").exit_code == 0
+
+
+def test_a_program_can_come_from_standard_input() -> None:
+    assert podium("run", "-", "one", given=SUM).stdout == "It is 4.\n"
+
+
+def asked(*words: str, environ: Mapping[str, str] | None = None) -> list[str]:
+    """The prompts that were sent."""
+    client = ScriptedClient(RIGHT)
+    doors = Doors(lambda store: Engine(store, client=client, environ={}), environ or {})
+    result = CliRunner().invoke(main, list(words), obj=doors)
+    assert result.exit_code == 0, result.stderr
+    return ["\n".join(message.content for message in call.messages) for call in client.seen]
+
+
+def test_parameters_come_from_set_then_the_file_then_the_environment(folder: Path) -> None:
+    (folder / "p.toml").write_text('question = "What is 1 + 3?"\n')
+    environ = {"PODIUM_PARAM_question": "What is 8 / 2?", "PODIUM_PARAM_teams": "1"}
+    assert "8 / 2" in asked("run", "sum.team", "one", environ=environ)[0]
+    assert "1 + 3" in asked("run", "sum.team", "one", "--params", "p.toml", environ=environ)[0]
+    words = ("run", "sum.team", "one", "--params", "p.toml", "--set", "question=What is 5 - 1?")
+    assert "5 - 1" in asked(*words, environ=environ)[0]
+    assert len(asked("run", "sum.team", "--set", "teams=1")) < len(asked("run", "sum.team"))
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--set", "teams=99"], "teams"),
+        (["--set", "nothing=1"], "nothing"),
+        (["--set", "teams"], "NAME=VALUE"),
+        (["--max-tokens", "2m"], "capital M"),
+        (["--model", "m"], "neither a URL"),
+        (["--model", "other=http://127.0.0.1:9/v1"], "no model other"),
+        (["--price", "free"], "--price goes with --model"),
+        (["--allow", "door:x"], "KIND:PATTERN"),
+        (["--task", "nothing"], "nothing"),
+        (["--events", "no/folder/e.jsonl"], "cannot write"),
+        (["nobody"], "nobody"),
+    ],
+)
+def test_a_wrong_use_is_exit_2_and_nothing_is_sent(words: list[str], part: str) -> None:
+    client = ScriptedClient(RIGHT)
+    doors = Doors(lambda store: Engine(store, client=client, environ={}), {})
+    result = CliRunner().invoke(main, ["run", "sum.team", *words], obj=doors)
+    assert result.exit_code == Exit.USAGE, result.stderr
+    assert part in result.stderr
+    assert client.seen == []
+
+
+def test_a_cap_that_ends_the_run_is_exit_3_and_keeps_the_best() -> None:
+    free = podium("run", "sum.team", "--json")
+    used = json.loads(free.stdout)["spent"]["tokens"]
+    cap = used["input"] + used["output"] - 1
+    result = podium("run", "sum.team", "--max-tokens", str(cap), "--json")
+    shown = json.loads(result.stdout) if result.stdout else {}
+    assert shown["budget"]["tokens"] == cap
+    spent = shown["spent"]["tokens"]
+    assert spent["input"] + spent["output"] <= cap
+    assert result.exit_code in (Exit.PASSED, Exit.EXHAUSTED)
+
+
+def test_a_server_that_is_down_is_exit_4() -> None:
+    down = Fail(CallError("credentials", "the key is refused by http://127.0.0.1:9/v1"))
+    result = podium("run", "sum.team", "one", script={"": down})
+    assert result.exit_code == Exit.FAILED
+    assert "the key is refused" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_events_and_the_best_answer_are_written(folder: Path) -> None:
+    podium("run", "sum.team", "--events", "e.jsonl", "--out", "out", "--quiet")
+    lines = [json.loads(line) for line in (folder / "e.jsonl").read_text().splitlines()]
+    assert [line["number"] for line in lines] == list(range(len(lines)))
+    assert all(list(line)[:3] == ["number", "time", "kind"] for line in lines)
+    assert (lines[0]["kind"], lines[-1]["kind"]) == ("run_started", "run_ended")
+    assert (folder / "out" / "answer.txt").read_text() == "It is 4."
+
+
+def test_quiet_says_nothing_of_a_run_that_passed() -> None:
+    result = podium("run", "sum.team", "--quiet")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "It is 4.\n", "")
+
+
+def test_help_of_a_file_lists_its_parameters_with_their_documentation() -> None:
+    text = podium("run", "sum.team", "--help").stdout
+    assert "Parameters of sum.team" in text
+    assert 'question: text = "What is 2 + 2?"' in text
+    assert "What is asked." in text
+
+
+def test_the_newcomer_is_told_what_one_agent_and_the_best_team_are_worth() -> None:
+    err = podium("run", "sum.team").stderr
+    assert "One agent" in err
+    assert re.search(r"The best team(?: of 2)? scored 1 and cost \$0\.00, ", err)
+
+
+# --- resume, verify, graph ---------------------------------------------------------------------
+
+
+def test_a_run_that_ended_cannot_be_resumed() -> None:
+    podium("run", "sum.team", "one")
+    result = podium("resume")
+    assert result.exit_code == Exit.USAGE
+    assert "every run here has ended" in result.stderr
+
+
+def test_resume_without_a_store_is_said() -> None:
+    result = podium("resume")
+    assert result.exit_code == Exit.USAGE
+    assert "there is no store" in result.stderr
+
+
+@pytest.mark.parametrize(("answer", "code"), [("4", 0), ("5", 1)])
+def test_an_answer_is_judged_without_a_run(folder: Path, answer: str, code: int) -> None:
+    (folder / "a.txt").write_text(answer)
+    result = podium("verify", "sum.team", "sum", "--answer", "a.txt")
+    assert result.exit_code == code, result.stderr
+    shown = json.loads(podium("verify", "sum.team", "sum", "--answer", "a.txt", "--json").stdout)
+    assert shown["passed"] is (code == 0)
+
+
+def test_a_verifier_that_fails_is_exit_4(folder: Path) -> None:
+    text = SUM.replace("number(4)", 'python("no.such:thing")')
+    (folder / "py.team").write_text(text)
+    (folder / "a.txt").write_text("4")
+    words = ["verify", "py.team", "sum", "--answer", "a.txt"]
+    assert podium(*words).exit_code == Exit.USAGE
+    result = podium(*words, "--allow", "python:no.such:thing")
+    assert result.exit_code == Exit.FAILED
+    assert "no verdict" in result.stderr
+
+
+def test_verifying_what_is_not_there_is_exit_2(folder: Path) -> None:
+    assert podium("verify", "sum.team", "sum", "--answer", "gone").exit_code == Exit.USAGE
+    (folder / "a.txt").write_text("4")
+    result = podium("verify", "sum.team", "product", "--answer", "a.txt")
+    assert result.exit_code == Exit.USAGE
+    assert "product" in result.stderr
+
+
+def test_a_flow_is_drawn_both_ways() -> None:
+    text = podium("graph", "sum.team")
+    assert text.exit_code == 0
+    assert text.stdout.startswith("flowchart TD\n")
+    assert "parallel(2)" in text.stdout
+    picture = podium("graph", "sum.team", "one", "--svg")
+    assert picture.stdout.startswith("<svg ")
