@@ -31,6 +31,11 @@ _FINISH: Mapping[str, Finish] = {
 # Words of vLLM, SGLang and OpenRouter for a reply that the server itself gave up.
 _GIVEN_UP = frozenset(("error", "abort"))
 
+# A token of the vocabularies in use is at most 128 characters (runs of spaces); a server that sends
+# twice that for each token of the cap has no cap, and would go on for ever.
+MOST_PER_TOKEN = 256
+SPARE = 4096
+
 # Fields that may be left out once a server has refused them, and what then stands in their place.
 OPTIONAL = ("stream_options", "top_k", "min_p", "top_p", "temperature", "seed")
 
@@ -125,6 +130,7 @@ class Collector:
     served: str = ""
     _text: list[str] = field(default_factory=list[str])
     _reasoning: list[str] = field(default_factory=list[str])
+    _length: int = 0  # characters of both
     _chunks: int = 0  # events of the protocol, errors apart
     _malformed: str | None = None
 
@@ -183,9 +189,22 @@ class Collector:
 
     def _choice(self, choice: dict[str, Any]) -> None:
         delta = mapping(choice.get("delta") or choice.get("message"))
-        self._text.append(string(delta, "content") + string(delta, "refusal"))
-        self._reasoning.append(string(delta, "reasoning_content", "reasoning"))
+        text = string(delta, "content") + string(delta, "refusal")
+        reasoning = string(delta, "reasoning_content", "reasoning")
+        self._text.append(text)
+        self._reasoning.append(reasoning)
+        self._check_length(text + reasoning)
         self.finish = string(choice, "finish_reason") or self.finish
+
+    def _check_length(self, added: str) -> None:
+        self._length += len(added)
+        if self._length > MOST_PER_TOKEN * self.call.max_output + SPARE:
+            raise CallError(
+                "protocol",
+                f"{self.where} does not keep to the cap of {self.call.max_output} tokens:"
+                f" it has sent {self._length} characters and was cut off",
+                maybe_paid=True,
+            )
 
     def _unfinished(self) -> CallError:
         usage = self.counted()

@@ -333,6 +333,12 @@ def test_the_terminator_may_be_missing() -> None:
     assert collected(stream(delta("stop", content="x"))).text == "x"
 
 
+def test_a_server_that_ignores_the_cap_is_cut_off() -> None:
+    problem = failure(*[delta(content="x" * 1000)] * 10, delta("stop"))
+    assert (problem.kind, problem.maybe_paid) == ("protocol", True)
+    assert "cap of 16 tokens" in problem.message
+
+
 # --- usage ---------------------------------------------------------------------------------------
 
 

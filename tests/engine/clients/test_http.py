@@ -357,6 +357,32 @@ async def test_a_server_gone_before_sending_cost_nothing(client: HttpClient) -> 
     assert (problem.kind, problem.maybe_paid) == ("unreachable", False)
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nnot a size\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\ndata: {}\n\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 100_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+        b"\x16\x03\x01\x00",
+        b"",
+    ],
+)
+async def test_bad_http_is_a_typed_failure(client: HttpClient, raw: bytes) -> None:
+    async def talk(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(raw)
+
+    async with FakeServer() as fake, listening(talk) as url:
+        replica = replace(await probed(client, fake), url=f"{url}/v1")
+        with anyio.fail_after(2):
+            problem = await failure(client, replica)
+    assert problem.kind in ("cut", "protocol")
+    assert problem.maybe_paid
+
+
 # --- time ----------------------------------------------------------------------------------------
 
 

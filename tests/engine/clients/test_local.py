@@ -73,6 +73,7 @@ async def test_without_pip_the_message_says_what_to_do(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 async def test_what_pip_says_is_shown_when_it_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -329,6 +330,7 @@ async def test_the_process_ends_by_itself_when_its_parent_is_killed(
             await anyio.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_no_module_but_the_child_imports_native_code() -> None:
     code = "import sys, json, podium.engine.clients.http as _; print(json.dumps('xllamacpp' in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
