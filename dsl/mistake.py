@@ -90,18 +90,27 @@ def misread(source: Source, entries: Entries) -> Finding | None:
         )
         return Finding(problem, ((Edit(Span(span.start, span.start), "\n"),),))
     for declaration in entries.declarations:
-        for field in _body(declaration.value):
+        for field in _body(source, declaration.value):
             if field.type is not None:
                 return _typed(source, field, field.type)
     return None
 
 
-def _body(value: s.Expr | None) -> Iterable[s.Field]:
+def _body(source: Source, value: s.Expr | None) -> Iterable[s.Field]:
+    """The fields that set what a declaration is; a record behind `=` is a value and may hold types."""
     match value:
-        case s.Record(fields=fields) | s.With(record=s.Record(fields=fields)):
+        case s.Record(fields=fields) if not _follows_equal(source.text, value.span.start):
+            return fields
+        case s.With(record=s.Record(fields=fields)):
             return fields
         case _:
             return ()
+
+
+def _follows_equal(text: str, at: int) -> bool:
+    while at and text[at - 1] in " \t\r\n\f":
+        at -= 1
+    return text.endswith("=", 0, at)
 
 
 def _typed(source: Source, field: s.Field, kind: s.Type) -> Finding:

@@ -203,3 +203,14 @@ def _unclosed(source: Source, span: Span) -> Finding:
         help="close the slot with `}}`, or write `\\{{` for two braces as text",
     )
     return Finding(problem)
+
+
+def relaid(token: Token, indent: int) -> list[str]:
+    """The lines of a prompt token of several lines with its text moved to indent; the value stays.
+
+    The first line starts at the opening quotes. The token has no layout mistakes.
+    """
+    first, *lines = token.replace("\r\n", "\n").split("\n")
+    old = len(lines[-1]) - _DELIMITER
+    moved = [_line(line, old, full=True) for line in lines]
+    return [first.rstrip(), *(" " * indent + line if line else "" for line in moved)]
