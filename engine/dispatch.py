@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import assert_never
 
 import anyio
@@ -29,7 +30,6 @@ from .call import (
     ModelCall,
     ModelReply,
     Pausing,
-    Replica,
     Reply,
     Usage,
     VerifierBroken,
@@ -163,7 +163,7 @@ async def _with_retries(path: Path, call: Call, request: str) -> Reply:
         try:
             return await _try(path, call, request, grant)
         except CallError as error:
-            match _next_step(path, error, tries, grant.replica):
+            match _next_step(path, error, tries, grant):
                 case GiveUp():
                     raise
                 case Resend(wait_s=wait_s):
@@ -171,11 +171,9 @@ async def _with_retries(path: Path, call: Call, request: str) -> Reply:
                         await anyio.sleep(wait_s)
 
 
-def _next_step(
-    path: Path, error: CallError, tries: int, replica: Replica | None
-) -> Resend | GiveUp:
-    now = anyio.current_time()
-    waits = replica is not None and path.admission.fleet.waits_for_endpoint(replica, now)
+def _next_step(path: Path, error: CallError, tries: int, grant: Grant) -> Resend | GiveUp:
+    now, model, replica = anyio.current_time(), grant.waiting.pool, grant.replica
+    waits = replica is not None and path.admission.fleet.waits_for_endpoint(model, replica, now)
     return after(error, tries, waits_for_endpoint=waits, chance=path.chance)
 
 

@@ -114,7 +114,7 @@ class Fleet:
         self._outage_s = outage_s
         self._pools: dict[str, Pool] = {}
         self._sites: dict[str, Site] = {}
-        self._spots: dict[str, Spot] = {}
+        self._spots: dict[Replica, Spot] = {}
         self._groups: OrderedDict[tuple[str, str], Spot] = OrderedDict()
 
     def add(self, model: str, replicas: Iterable[Replica], limits: Limits = Limits()) -> None:
@@ -129,10 +129,7 @@ class Fleet:
 
     def _spot(self, replica: Replica) -> Spot:
         site = self._sites.setdefault(_site_name(replica), Site(_site_name(replica)))
-        known = self._spots.get(replica.name)
-        if known is None or known.replica != replica:
-            known = self._spots[replica.name] = Spot(replica, site, float(replica.inflight))
-        return known
+        return self._spots.setdefault(replica, Spot(replica, site, float(replica.inflight)))
 
     # --- placement ---
 
@@ -187,7 +184,7 @@ class Fleet:
 
     def give_back(self, replica: Replica) -> None:
         """The slot is free again."""
-        spot = self._spots[replica.name]
+        spot = self._spots[replica]
         spot.inflight -= 1
         spot.site.probing = False
 
@@ -229,10 +226,10 @@ class Fleet:
     def _outage_ends(self, site: Site) -> float:
         return inf if site.down_since is None else site.down_since + self._outage_s
 
-    def waits_for_endpoint(self, replica: Replica, now: float) -> bool:
+    def waits_for_endpoint(self, model: str, replica: Replica, now: float) -> bool:
         """After a failure there: it is down after it had answered, or another endpoint serves the model."""
-        site = self._spots[replica.name].site
-        others = {spot.site.name for spot in self._pools[replica.model].spots} - {site.name}
+        site = self._spots[replica].site
+        others = {spot.site.name for spot in self._pools[model].spots} - {site.name}
         open_ = any(self._sites[name].closed_until <= now for name in others)
         return site.down_since is not None or open_
 
@@ -240,7 +237,7 @@ class Fleet:
 
     def answered(self, replica: Replica) -> None:
         """A call ended well there: the endpoint is up. Before its slot is given back."""
-        spot = self._spots[replica.name]
+        spot = self._spots[replica]
         self._up(spot.site)
         spot.site.answered, spot.site.refusals = True, 0
         # Grow only while the limit binds, else it drifts away from what was seen.
@@ -255,7 +252,7 @@ class Fleet:
     def failed(self, replica: Replica, error: CallError, now: float) -> None:
         """A call failed there: pause, close or watch the endpoint, as the error says. Before its slot is
         given back, so that nobody takes it too soon."""
-        spot = self._spots[replica.name]
+        spot = self._spots[replica]
         site = spot.site
         match error.kind:
             case "busy":
@@ -293,5 +290,5 @@ class Fleet:
 
     def close(self, replica: Replica, error: CallError, until: float = inf) -> None:
         """Send nothing more to the replica's endpoint until then: error is what all calls there get."""
-        site = self._spots[replica.name].site
+        site = self._spots[replica].site
         site.closed, site.closed_until = error, max(site.closed_until, until)

@@ -237,29 +237,24 @@ class Journal:
             raise StoreError(f"event {number} of run {self.run} is gone from the store")
         return reply_of(stamped.event.reply)
 
-    async def events(self, after: int = -1) -> AsyncIterator[Stamped]:
+    def events(self, after: int = -1) -> AsyncIterator[Stamped]:
         """The events on disk with numbers above after, then each further one as it gets there.
 
         Ends when the journal is closed. A slow reader holds nobody up: it reads from the store.
         """
-        while True:
-            page = read_events(self._db, self.run, after, PAGE)
-            for stamped in page:
-                yield stamped
-                after = stamped.number
-            if not page:
-                news = self._news
-                self._writer.flush()
-                if self._closed:
-                    return
-                await self._wait(news)
+        return _Reader(self, after)
 
-    async def _wait(self, news: anyio.Event) -> None:
-        self._readers += 1
-        try:
-            await news.wait()
-        finally:
-            self._readers -= 1
+    async def page(self, after: int) -> list[Stamped]:
+        """The next events above after, waited for; none when the journal is closed."""
+        while not (found := read_events(self._db, self.run, after, PAGE)) and not self._closed:
+            news = self._news
+            self._writer.flush()
+            self._readers += 1
+            try:
+                await news.wait()
+            finally:
+                self._readers -= 1
+        return found
 
     # --- taking up ---
 
@@ -296,6 +291,27 @@ class Journal:
         self._tell()
         if self._lock is not None:
             self._lock.release()
+
+
+class _Reader:
+    """No generator: one that is left halfway would have to be closed by whoever reads."""
+
+    def __init__(self, journal: Journal, after: int) -> None:
+        self._journal = journal
+        self._after = after
+        self._page: list[Stamped] = []
+
+    def __aiter__(self) -> "_Reader":
+        return self
+
+    async def __anext__(self) -> Stamped:
+        if not self._page:
+            self._page = (await self._journal.page(self._after))[::-1]
+        if not self._page:
+            raise StopAsyncIteration
+        stamped = self._page.pop()
+        self._after = stamped.number
+        return stamped
 
 
 def _lost(intent: CallIntended) -> CallFailed:

@@ -62,6 +62,7 @@ class Server:
     ids: list[str] = field(default_factory=list[str])
     running: int = 0
     most: int = 0
+    bill: int = 0
 
     async def probe(self, model: Model) -> tuple[Replica, ...]:
         return ()
@@ -73,7 +74,9 @@ class Server:
         self.running += 1
         self.most = max(self.most, self.running)
         try:
-            return await self.script(call, number)
+            reply = await self.script(call, number)
+            self.bill += min(reply.usage.output, call.max_output)
+            return reply
         finally:
             self.running -= 1
 
@@ -121,6 +124,8 @@ class Bench:
         await self.call(call)
 
     def check(self) -> None:
+        run = self.ledger.accounts["run"]
+        assert self.server.bill <= run.spent.usd + run.held.usd
         for account in self.ledger.accounts.values():
             taken = account.spent.plus(account.held).minus(account.overrun)
             for have, limit in zip(taken, account.limit, strict=True):
@@ -202,6 +207,7 @@ async def test_siblings_share_what_their_ancestors_may_spend(seed: int, limited:
         assert len(bench.server.starts) == 5
         release.set()
 
+    found: dict[str, Reply | Exception] = {}
     async with anyio.create_task_group() as group:
         group.start_soon(open_up)
         found = await outcomes(bench, [ask(f"a/{i}", 100, "team") for i in range(8)])
@@ -441,6 +447,7 @@ async def test_an_interrupted_run_lets_what_is_in_flight_end_and_sends_no_more()
         await anyio.sleep(5)
         bench.gate.interrupt("user")
 
+    found: dict[str, Reply | Exception] = {}
     async with anyio.create_task_group() as group:
         group.start_soon(interrupt)
         found = await outcomes(bench, [ask(f"a/{i}", 9) for i in range(6)])

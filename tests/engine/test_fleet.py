@@ -1,0 +1,153 @@
+"""Where calls go: even load, the same group on the same replica, limits kept."""
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.dsl.program import Endpoint, EnvRef, Limits
+from podium.engine.call import CallError, Outage, Replica
+from podium.engine.fleet import Fleet, Window
+
+
+def replica(number: int, inflight: int = 4, url: str | None = None, model: str = "m") -> Replica:
+    at = url or f"http://host{number}"
+    endpoint = Endpoint("openai", "served", at, EnvRef("KEY"))
+    return Replica(f"r{number}", model, endpoint, at, "served", inflight)
+
+
+def fleet(*replicas: Replica, limits: Limits = Limits()) -> Fleet:
+    made = Fleet(random.Random(0))
+    made.add("m", replicas, limits)
+    return made
+
+
+def test_a_group_stays_where_it_was() -> None:
+    places = fleet(*(replica(i) for i in range(4)))
+    first = {group: places.place("m", group, 1, 0.0) for group in "abcd"}
+    assert len({found.name for found in first.values() if found}) == 4
+    for found in first.values():
+        assert found is not None
+        places.give_back(found)
+    for group in "dbca":
+        assert places.place("m", group, 1, 1.0) == first[group]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("aaab"), st.booleans()), max_size=60),
+    st.integers(1, 5),
+)
+def test_load_stays_even_and_within_the_slots(steps: list[tuple[str, bool]], width: int) -> None:
+    places = fleet(*(replica(i, inflight=6) for i in range(width)))
+    load = {f"r{i}" for i in range(width)}
+    running: list[Replica] = []
+    for group, ends in steps:
+        if ends and running:
+            gone = running.pop(0)
+            places.give_back(gone)
+            continue
+        found = places.place("m", group, 1, 0.0)
+        counts = {name: sum(r.name == name for r in running) for name in load}
+        if found is None:
+            assert all(count == 6 for count in counts.values())
+            continue
+        mean = (len(running) + 1) / width
+        assert counts[found.name] == min(counts.values()) or counts[found.name] <= 1.25 * mean
+        assert counts[found.name] < 6
+        running.append(found)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.floats(0, 5)), max_size=40),
+    st.integers(1, 10),
+)
+def test_no_span_has_more_than_its_window_allows(
+    items: list[tuple[int, float]], count: int
+) -> None:
+    window = Window(count, 10.0)
+    taken: list[tuple[float, int]] = []
+    now = 0.0
+    for amount, gap in items:
+        now = window.opens_at(amount, now + gap)
+        assert window.opens_at(amount, now) == now
+        window.take(amount, now)
+        taken.append((now, amount))
+    for start, _ in taken:
+        inside = [amount for when, amount in taken if start <= when < start + 10.0]
+        assert sum(inside) <= count or len(inside) == 1
+
+
+def test_rates_count_over_all_replicas_of_a_model() -> None:
+    places = fleet(replica(1), replica(2), limits=Limits(tokens=(100, 60.0)))
+    assert places.place("m", "", 60, 0.0) is not None
+    assert places.place("m", "", 60, 1.0) is None
+    assert places.opens_at("m", 60, 1.0) == 60.0
+    assert places.place("m", "", 60, 60.0) is not None
+
+
+def test_refusals_of_one_burst_are_one_cut() -> None:
+    one = replica(1, inflight=10)
+    places = fleet(one)
+    for _ in range(10):
+        assert places.place("m", "", 1, 0.0) is not None
+    for _ in range(10):
+        places.failed(one, CallError("busy", "no", retry_after_s=0.0), 1.0)
+        places.give_back(one)
+    granted = 0
+    for tick in range(400):
+        granted += places.place("m", "", 1, 2.0 + tick) is not None
+    assert granted == 8
+
+
+def test_what_one_model_hears_counts_for_all_models_of_the_endpoint() -> None:
+    places = fleet(replica(1, url="http://same"))
+    places.add("n", [replica(2, url="http://same", model="n")])
+    places.failed(replica(1, url="http://same"), CallError("busy", "no", retry_after_s=9.0), 0.0)
+    assert places.place("n", "", 1, 8.9) is None
+    assert places.opens_at("n", 1, 0.0) == 9.0
+    assert places.why("n", 0.0) == "busy"
+    assert places.place("n", "", 1, 9.0) is not None
+
+
+def test_another_endpoint_of_the_model_takes_over() -> None:
+    one, two = replica(1), replica(2)
+    places = fleet(one, two)
+    places.answered(one)
+    places.failed(one, CallError("unreachable", "refused"), 0.0)
+    assert places.waits_for_endpoint("m", one, 0.0)
+    for _ in range(4):
+        assert places.place("m", "", 1, 0.0) == two
+    assert places.refusal("m", 0.0) is None
+
+
+def test_an_endpoint_that_is_down_is_tried_by_one_call_at_a_time() -> None:
+    one = replica(1)
+    places = fleet(one)
+    places.answered(one)
+    places.failed(one, CallError("unreachable", "refused"), 0.0)
+    assert places.place("m", "", 1, 0.5) is None
+    assert places.place("m", "", 1, 2.0) == one
+    assert places.place("m", "", 1, 2.0) is None
+    places.answered(one)
+    places.give_back(one)
+    assert places.place("m", "", 1, 2.0) == one
+    assert places.place("m", "", 1, 2.0) == one
+
+
+def test_an_outage_is_over_at_its_time() -> None:
+    one = replica(1)
+    places = fleet(one)
+    places.answered(one)
+    places.failed(one, CallError("unreachable", "refused"), 5.0)
+    assert places.refusal("m", 1804.9) is None
+    assert isinstance(places.refusal("m", 1805.0), Outage)
+
+
+def test_a_closed_endpoint_is_asked_again_by_a_later_run() -> None:
+    one = replica(1)
+    places = fleet(one)
+    places.failed(one, CallError("credentials", "who are you"), 0.0)
+    refusal = places.refusal("m", 1.0)
+    assert isinstance(refusal, CallError)
+    assert refusal.kind == "credentials"
+    assert places.refusal("m", 60.0) is None

@@ -1,0 +1,56 @@
+"""The table of retries."""
+
+import random
+from typing import get_args
+
+import pytest
+
+from podium.engine.call import CallError, FailureKind
+from podium.engine.retry import TRIES, GiveUp, Resend, after, backoff, pause
+
+KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+NEVER: set[FailureKind] = {"credentials", "quota", "request", "model", "overflow", "reply"}
+
+
+def step(kind: FailureKind, tries: int, waits: bool = False) -> Resend | GiveUp:
+    error = CallError(kind, "no")
+    return after(error, tries, waits_for_endpoint=waits, chance=random.Random(0))
+
+
+def test_every_kind_is_in_the_table() -> None:
+    assert set(TRIES) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_call_is_sent_more_often_than_the_table_says(kind: FailureKind) -> None:
+    tries = 1
+    while isinstance(step(kind, tries), Resend):
+        tries += 1
+    assert tries == TRIES[kind]
+    assert (tries == 1) == (kind in NEVER | {"unreachable"})
+
+
+@pytest.mark.parametrize("kind", sorted(NEVER))
+def test_what_is_hopeless_is_so_while_the_endpoint_is_down_too(kind: FailureKind) -> None:
+    assert step(kind, 1, waits=True) == GiveUp()
+
+
+@pytest.mark.parametrize("kind", ["unreachable", "server"])
+def test_an_endpoint_that_is_down_is_waited_for_without_a_count(kind: FailureKind) -> None:
+    assert step(kind, 10_000, waits=True) == Resend(0.0)
+
+
+def test_waits_double_up_to_a_minute_and_are_never_shorter_than_that() -> None:
+    chance = random.Random(1)
+    for failures, plain in enumerate([1, 2, 4, 8, 16, 32, 60, 60], start=1):
+        waits = [backoff(failures, chance) for _ in range(200)]
+        assert plain <= min(waits)
+        assert max(waits) <= 1.5 * plain
+        assert len(set(waits)) == 200
+    assert backoff(10**6, chance) <= 90
+
+
+@pytest.mark.parametrize(("asked", "waits"), [(30.0, 30.0), (-5.0, 0.0), (1e9, 600.0)])
+def test_a_busy_endpoint_gets_what_it_asks_for_within_reason(asked: float, waits: float) -> None:
+    error = CallError("busy", "slow down", retry_after_s=asked)
+    assert pause(error, 1, random.Random(0)) == waits

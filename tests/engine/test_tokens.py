@@ -1,0 +1,79 @@
+"""What a call may cost at most, and what it did cost."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.dsl.program import Price
+from podium.engine.call import Message, ModelCall, Usage
+from podium.engine.ledger import Amount
+from podium.engine.tokens import bound, cost, estimate, spent, text_bound, worst
+
+PRICE = Price(input=1_000_000, cached=100_000, cache_write=1_250_000, output=5_000_000)
+prices = st.builds(Price, *[st.integers(0, 10**8)] * 4)
+counts = st.integers(0, 10**7)
+
+
+def ask(text: str, cap: int) -> ModelCall:
+    return ModelCall("a", "run", "m", (Message("user", text),), cap)
+
+
+@given(st.text())
+def test_a_bound_covers_every_normal_form(text: str) -> None:
+    for form in (text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFKC", text)):
+        assert text_bound(text) >= len(form.encode(errors="surrogatepass"))
+
+
+def test_one_character_may_normalise_to_many_tokens() -> None:
+    assert text_bound("\ufdfa") == 33
+    assert text_bound("\ud800") == 3
+
+
+def test_messages_and_schema_are_counted_with_their_template() -> None:
+    messages = (Message("system", "abc"), Message("user", "de"))
+    assert bound(messages, None) == 5 + 2 * 16 + 256
+    assert bound(messages, {"a": 1}) == bound(messages, None) + 2 * len('{"a":1}')
+
+
+def test_the_worst_case_takes_the_dearest_kind_of_input() -> None:
+    held = worst(ask("x" * 728, 100), PRICE)
+    assert held == Amount(usd=1250 + 500, tokens=1100, calls=1)
+    assert worst(ask("x", 100), None).usd == 0
+
+
+@given(prices, counts, counts, counts, st.integers(0, 5000))
+def test_no_usage_within_the_bounds_costs_more_than_was_held(
+    price: Price, used: int, cached: int, written: int, output: int
+) -> None:
+    call = ask("hello", 5000)
+    held = worst(call, price)
+    usage = Usage(min(used, bound(call.messages, None)), cached, written, output)
+    assert spent(usage, price).usd <= held.usd
+    assert spent(usage, price).tokens <= held.tokens
+
+
+def test_cached_input_is_not_billed_twice() -> None:
+    # Field case 9: prompt 20,000, of which 16,000 cached and 300 written to the cache.
+    usage = Usage(input=20_000, cached=16_000, cache_write=300, output=10)
+    assert cost(usage, PRICE) == 3_700 + 1_600 + 375 + 50
+
+
+@pytest.mark.parametrize("cached", [20_001, 10**9])
+def test_more_cached_than_input_is_not_believed(cached: int) -> None:
+    assert cost(Usage(input=20_000, cached=cached), PRICE) == 2_000
+
+
+def test_fractions_of_a_micro_dollar_are_rounded_up() -> None:
+    assert cost(Usage(input=1), Price(input=1)) == 1
+    assert cost(Usage(), PRICE) == 0
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_an_estimate_stays_within_the_hold(text: str, reasoning: str) -> None:
+    call = ask("hello", 60)
+    guess = estimate(call, text, reasoning)
+    assert guess.estimated
+    assert guess.output == min(60, text_bound(text) + text_bound(reasoning))
+    assert spent(guess, PRICE).tokens <= worst(call, PRICE).tokens
