@@ -169,12 +169,12 @@ def _last_step(evaluator: Evaluator, draft: Draft, final: bool) -> Flow:
             return draft.flow
         how = "vote"
     last = Reduce(how, draft.flow.place, how)
-    steps = draft.flow.steps if _is_chain(draft.flow) else (draft.flow,)
-    return Then("then", draft.flow.place, (*steps, last))
+    return Then("then", draft.flow.place, (*_chained(draft.flow), last))
 
 
-def _is_chain(flow: Flow) -> bool:
-    return isinstance(flow, Then) and flow.label == "then"
+def _chained(flow: Flow) -> tuple[Flow, ...]:
+    """The steps of a chain that has no name of its own, else the flow as one step."""
+    return flow.steps if isinstance(flow, Then) and flow.label == "then" else (flow,)
 
 
 def _authors(flow: Flow) -> list[Role]:

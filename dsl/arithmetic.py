@@ -1,9 +1,11 @@
 """Operators on constants: numbers, quantities with their dimensions, and truth."""
 
+from typing import TypeGuard
+
 from . import syntax
 from .context import Context
 from .source import Place
-from .types import ANY, BOOL, RATE, Number, accepts, describe
+from .types import ANY, BOOL, RATE, Number, Type, accepts, describe
 from .values import BAD, Quantity, Ratio, Row, Scope, Unknown, Value, Word, show, type_of
 
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
@@ -93,8 +95,8 @@ def _unknown(context: Context, operator: str, left: Value, right: Value, place: 
     return Unknown(Number(False)) if isinstance(known, int | float) else Unknown(ANY)
 
 
-def _comparable(left: object, right: object) -> bool:
-    return accepts(left, right) or accepts(right, left)  # type: ignore[arg-type]
+def _comparable(left: Type, right: Type) -> bool:
+    return accepts(left, right) or accepts(right, left)
 
 
 def _compare(context: Context, operator: str, left: Value, right: Value, place: Place) -> Value:
@@ -103,7 +105,7 @@ def _compare(context: Context, operator: str, left: Value, right: Value, place: 
             return _misfit(context, operator, left, right, place)
         return _ordered(operator, left.amount, right.amount)
     if _number(left) and _number(right):
-        return _ordered(operator, left, right)  # type: ignore[arg-type]
+        return _ordered(operator, left, right)
     if operator in ("==", "!=") and type(left) is type(right):
         return (left == right) is (operator == "==")
     if operator in ("==", "!=") and (left is None or right is None):
@@ -111,7 +113,7 @@ def _compare(context: Context, operator: str, left: Value, right: Value, place: 
     return _misfit(context, operator, left, right, place)
 
 
-def _number(value: Value) -> bool:
+def _number(value: Value) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

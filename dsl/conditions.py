@@ -20,6 +20,11 @@ _Operator = Literal["==", "!=", "<=", ">=", "<", ">"]
 _MIRROR: dict[str, _Operator] = {
     "<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="
 }  # fmt: skip
+_FLAGS = {
+    "passed": Flag("passed"),
+    "consensus": Flag("consensus"),
+    "accepted": Flag("accepted"),
+}
 _NUMBERS = ("score", "round", "spent")
 
 
@@ -43,7 +48,7 @@ def condition(context: Context, expr: syntax.Expr, scope: Scope) -> Value | None
 
 def _part(context: Context, expr: syntax.Expr, scope: Scope) -> Condition | Unknown:
     value = context.value(expr, scope, CONDITION)
-    return value if is_condition(value) else BAD  # type: ignore[return-value]
+    return value if is_condition(value) else BAD
 
 
 def _joined(context: Context, expr: syntax.Binary, scope: Scope) -> Value:
@@ -69,7 +74,7 @@ def _flag(context: Context, name: str, place: Place) -> Value:
             help=f"compare it: `{name} >= {'$1' if name == 'spent' else 1}`",
         )
         return BAD
-    return Flag(name)  # type: ignore[arg-type]
+    return _FLAGS[name]
 
 
 def _compared(context: Context, expr: syntax.Binary, scope: Scope) -> Value:

@@ -11,7 +11,7 @@ from .program import Flow, Model
 from .shapes import Shapes
 from .source import Place
 from .types import Type
-from .values import Argument, Later, Module, Noun, Scope, Unknown, UserFlow, Value
+from .values import BAD, Argument, Later, Module, Noun, Scope, Unknown, UserFlow, Value
 
 
 class Found(NamedTuple):
@@ -114,6 +114,15 @@ class Bound:
     scope: Scope | None = None
     rest: tuple[tuple[str, Argument], ...] = ()
     inner: Argument | None = None
+
+    @property
+    def wrapped(self) -> Value:
+        """What follows `of`; unknown where nothing does."""
+        return BAD if self.inner is None else self.inner.value
+
+    @property
+    def wrapped_at(self) -> Place:
+        return self.place if self.inner is None else self.inner.place
 
     def given(self, name: str) -> bool:
         return name in self.args

@@ -208,7 +208,7 @@ def as_flow(context: Context, value: Value, place: Place) -> Value | None:
 
 def flow_of(value: Value, place: Place) -> Flow:
     """A value that `fit` made a flow; a mistake stands for any flow."""
-    return value if is_flow(value) else stand_in("flow", place)  # type: ignore[return-value]
+    return value if is_flow(value) else stand_in("flow", place)
 
 
 def budget_of(value: Value) -> Budget:

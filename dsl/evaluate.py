@@ -189,7 +189,7 @@ class Evaluator:
         if isinstance(chosen, bool):
             return then if chosen else otherwise
         if is_flow(then) and is_flow(otherwise):
-            alike = self.shapes.of(then) == self.shapes.of(otherwise)  # type: ignore[arg-type]
+            alike = self.shapes.of(then) == self.shapes.of(otherwise)
             return then if alike else stand_in("if", scope.place(expr.span))
         alike = type_of(then) == type_of(otherwise)
         return Unknown(type_of(then)) if alike else BAD
@@ -263,7 +263,7 @@ class Evaluator:
     def _rows(self, rows: RowSet, expr: syntax.With, scope: Scope) -> Value:
         fields = noun_fields(self, "task", expr.record, scope)
         noun = Noun("task", "rows", {}, rows.place)
-        written = replace(noun, fields={name: f for name, f in fields.items()})
+        written = replace(noun, fields=fields)
         missing(self, written, expr.record, KINDS["task"].fields)
 
         def amended(row: Value) -> Value:
@@ -421,7 +421,7 @@ class Evaluator:
             value = self.value(declaration.value, scope, FLOW)
         finally:
             self._working.pop()
-        made = self.relabelled(value, declaration.name) if is_flow(value) else value  # type: ignore[arg-type]
+        made = self.relabelled(value, declaration.name) if is_flow(value) else value
         self._flows[key] = (args, made)
         return made
 

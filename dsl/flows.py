@@ -29,7 +29,6 @@ from .teams import team
 from .types import FLOW
 from .values import (
     BAD,
-    Argument,
     Counted,
     Fields,
     Items,
@@ -120,8 +119,8 @@ def _parallel(context: Context, bound: Bound) -> Value:
 
 
 def _branches(context: Context, bound: Bound) -> tuple[Branch, ...]:
-    inner = bound.inner or Argument(BAD, bound.place)
-    if not isinstance(inner.value, Items):
+    listed, place = bound.wrapped, bound.wrapped_at
+    if not isinstance(listed, Items):
         if not bound.given("n"):
             context.error(
                 "E112",
@@ -129,13 +128,13 @@ def _branches(context: Context, bound: Bound) -> tuple[Branch, ...]:
                 bound.place,
                 help="write `parallel(3) of …`, or give a list: `parallel of [a, b]`",
             )
-        return (Branch(as_int(bound.value("n")), flow_of(inner.value, inner.place)),)
-    branches = tuple(_counted(item, inner.place) for item in inner.value.items)
+        return (Branch(as_int(bound.value("n")), flow_of(bound.wrapped, bound.wrapped_at)),)
+    branches = tuple(_counted(item, place) for item in listed.items)
     if not branches:
-        context.error("E112", "an empty list runs nothing", inner.place)
-        return (Branch(1, stand_in("parallel", inner.place)),)
+        context.error("E112", "an empty list runs nothing", place)
+        return (Branch(1, stand_in("parallel", place)),)
     total = sum(branch.count for branch in branches)
-    exact = all(not isinstance(i, Counted) or i.count is not None for i in inner.value.items)
+    exact = all(not isinstance(i, Counted) or i.count is not None for i in listed.items)
     if bound.known("n") and exact and as_int(bound.value("n")) != total:
         context.error(
             "E210",
@@ -154,7 +153,7 @@ def _counted(item: Value, place: Place) -> Branch:
 
 def _needs(context: Context, bound: Bound, flow: Parallel) -> None:
     width = sum(branch.count for branch in flow.branches)
-    sure = bound.known("n") or isinstance(bound.inner and bound.inner.value, Items)
+    sure = bound.known("n") or isinstance(bound.wrapped, Items)
     for name, count in (("need", flow.need), ("stop", flow.passes or 0)):
         if sure and bound.known(name) and count > width:
             context.error(
@@ -165,8 +164,8 @@ def _needs(context: Context, bound: Bound, flow: Parallel) -> None:
 
 
 def _fallback(context: Context, bound: Bound) -> Value:
-    place = bound.inner.place if bound.inner else bound.place
-    options = tuple(flow_of(item, place) for item in items(bound.inner and bound.inner.value))
+    place = bound.wrapped_at
+    options = tuple(flow_of(item, place) for item in items(bound.wrapped))
     if not options:
         context.error("E112", "an empty list runs nothing", place)
         return stand_in("fallback", place)
@@ -175,7 +174,6 @@ def _fallback(context: Context, bound: Bound) -> Value:
 
 
 def _repeat(context: Context, bound: Bound) -> Value:
-    inner = bound.inner or Argument(BAD, bound.place)
     if not bound.given("max"):
         context.error(
             "E401",
@@ -187,7 +185,7 @@ def _repeat(context: Context, bound: Bound) -> Value:
         "repeat",
         bound.place,
         as_int(bound.value("max")),
-        flow_of(inner.value, inner.place),
+        flow_of(bound.wrapped, bound.wrapped_at),
         _rule(context, bound, "until"),
     )
     shape = context.shapes.of(flow.flow)
@@ -204,8 +202,8 @@ def _rule(context: Context, bound: Bound, name: str) -> Condition | None:
     if not is_condition(rule):
         return None
     allowed = (*CONDITION_NAMES, "plateau") if name == "until" else CONDITION_NAMES
-    only(context, rule, allowed, f"`{name}` of `{bound.name}`", bound.at(name))  # type: ignore[arg-type]
-    return rule  # type: ignore[return-value]
+    only(context, rule, allowed, f"`{name}` of `{bound.name}`", bound.at(name))
+    return rule
 
 
 def _shaped(context: Context, flow: Flow, why: str, help_: str = "") -> Flow:
@@ -220,7 +218,7 @@ def _shaped(context: Context, flow: Flow, why: str, help_: str = "") -> Flow:
 
 
 def _route(context: Context, bound: Bound) -> Value:
-    inner = bound.inner.value if bound.inner else BAD
+    inner = bound.wrapped
     by = bound.value("by")
     if not isinstance(inner, Fields) or not isinstance(by, Role):
         return stand_in("route", bound.place)
@@ -257,13 +255,12 @@ def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
             context.error(
                 "E205",
                 f"`{by.name}` may answer `{answer}`, and there is no such case",
-                bound.inner.place if bound.inner else bound.place,
+                bound.wrapped_at,
                 help=f"add `{answer} = …`",
             )
 
 
 def _for_each(context: Context, bound: Bound) -> Value:
-    inner = bound.inner or Argument(BAD, bound.place)
     by = bound.value("by")
     if not isinstance(by, Role):
         return stand_in("for_each", bound.place)
@@ -277,7 +274,11 @@ def _for_each(context: Context, bound: Bound) -> Value:
             help="give it `output = { parts: [text] }`",
         )
     flow = ForEach(
-        "for_each", bound.place, by, as_int(bound.value("max")), flow_of(inner.value, inner.place)
+        "for_each",
+        bound.place,
+        by,
+        as_int(bound.value("max")),
+        flow_of(bound.wrapped, bound.wrapped_at),
     )
     return _shaped(context, flow, "each part is a task, and what it runs takes none")
 

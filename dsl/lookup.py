@@ -121,7 +121,8 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
             "E105",
             f"there is no {_noun(want)} `{expr.name}`",
             place,
-            help=(guesses and f"did you mean {_quoted(guesses)}?") or _declare(want, expr.name),
+            help=(f"did you mean {_quoted(guesses)}?" if guesses else "")
+            or _declare(want, expr.name),
         )
 
 

@@ -97,6 +97,8 @@ def _per_million(context: Context, value: Value, place: Place) -> int:
                 place,
                 help="write, for example, `$0.30 per 1M tokens`",
             )
+        case _:
+            pass
     return 0
 
 
@@ -147,10 +149,11 @@ def sampling(value: Value) -> Sampling:
     if not isinstance(value, Fields):
         return Sampling()
     v = value.values
+    top_k = v.get("top_k")
     return Sampling(
         _float(v.get("temperature")),
         _float(v.get("top_p")),
-        v["top_k"] if isinstance(v.get("top_k"), int) else None,  # type: ignore[arg-type]
+        top_k if isinstance(top_k, int) else None,
         _float(v.get("min_p")),
         tuple(as_text(item) for item in items(v.get("stop"))),
     )

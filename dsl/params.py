@@ -8,7 +8,7 @@ from .parse import parse_expression
 from .problem import Problem, has_errors, whole
 from .program import Scalar
 from .source import Place, Source
-from .types import ANY, TEXT, Type, Words, describe, options
+from .types import ANY, TEXT, Type, Words, describe, example, options
 from .values import Module, Scope, Unknown, Value, Word, written
 
 Given = Mapping[str, tuple[str | int | float | bool, str]]
@@ -96,7 +96,7 @@ def _refused(
         f"parameter `{name}` is {describe(want)}, and {origin} sets it to `{value}`",
         place,
         notes=tuple(p.message for p in found if not p.message.startswith(describe(want)))[:1],
-        help=next((p.help for p in found if p.help), ""),
+        help=f"give it, for example, `{example(want)}`" if example(want) else "",
     )
 
 

@@ -13,7 +13,7 @@ from .kinds import TEAM_CONDITION_NAMES
 from .library import Library, LibraryError
 from .names import did_you_mean
 from .parse import parse
-from .problem import Label, Problem
+from .problem import Label, Problem, Severity
 from .source import Place, Source, Span
 from .values import Imported, Module
 
@@ -150,13 +150,12 @@ class Files:
         message: str,
         place: Place,
         *,
-        severity: str = "error",
+        severity: Severity = "error",
         secondary: tuple[Label, ...] = (),
         help: str = "",
     ) -> None:
-        kind = "warning" if severity == "warning" else "error"
         self.problems.append(
-            Problem(code, message, place, severity=kind, secondary=secondary, help=help)
+            Problem(code, message, place, severity=severity, secondary=secondary, help=help)
         )
 
 

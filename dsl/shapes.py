@@ -106,7 +106,7 @@ class Shapes:
                 shape = self.of(inner)
                 return {kind: kind for kind, gives in shape.items() if gives in (kind, "any")}
             case Same():
-                return {kind: kind for kind in TASK_ATTEMPT_MANY}
+                return _unchanged()
             case Reduce(how="score"):
                 return {"attempt": "attempt", "many": "many"}
             case Reduce(how=how):
@@ -124,11 +124,14 @@ class Shapes:
 
     def chain(self, steps: Iterable[Flow]) -> Shape:
         """The shape of steps one after the other."""
-        shape: Shape = {kind: kind for kind in TASK_ATTEMPT_MANY}
+        shape: dict[Kind, Kind] = _unchanged()
         for step in steps:
             here = self.of(step)
-            next_ = {kind: after(gives, here) for kind, gives in shape.items()}
-            shape = {kind: gives for kind, gives in next_.items() if gives is not None}
+            following: dict[Kind, Kind] = {}
+            for kind, given in shape.items():
+                if (result := after(given, here)) is not None:
+                    following[kind] = result
+            shape = following
         return shape
 
     def lifted(self, flow: Flow, kind: Kind) -> Flow:
@@ -168,6 +171,10 @@ class Shapes:
         return self.lifted(step, kind)
 
 
+def _unchanged() -> dict[Kind, Kind]:
+    return {"task": "task", "attempt": "attempt", "many": "many"}
+
+
 def common(shapes: Iterable[Shape]) -> tuple[Kind, ...]:
     """The kinds that every shape takes."""
     several = list(shapes)
@@ -178,9 +185,9 @@ def agreed(shapes: list[Shape]) -> Shape:
     """What all shapes take and give alike."""
     result: dict[Kind, Kind] = {}
     for kind in common(shapes):
-        gives = {shape[kind] for shape in shapes} - {"any"}
-        if len(gives) <= 1:
-            result[kind] = gives.pop() if gives else "any"
+        known: list[Kind] = [shape[kind] for shape in shapes if shape[kind] != "any"]
+        if len(set(known)) <= 1:
+            result[kind] = known[0] if known else "any"
     return result
 
 

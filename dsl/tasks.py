@@ -59,8 +59,8 @@ def _pass_rule(context: Context, got: Got) -> Condition | None:
     rule = got.value("pass")
     if not is_condition(rule):
         return None
-    only(context, rule, PASS_NAMES, "a pass rule", got.at("pass"))  # type: ignore[arg-type]
-    return rule  # type: ignore[return-value]
+    only(context, rule, PASS_NAMES, "a pass rule", got.at("pass"))
+    return rule
 
 
 # --- families ------------------------------------------------------------------------------------

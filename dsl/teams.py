@@ -182,8 +182,8 @@ def _until(context: Context, bound: Bound) -> Condition | None:
     if not is_condition(rule):
         return None
     allowed = (*TEAM_CONDITION_NAMES, "plateau")
-    only(context, rule, allowed, "`until` of `team`", bound.at("until"))  # type: ignore[arg-type]
-    return rule  # type: ignore[return-value]
+    only(context, rule, allowed, "`until` of `team`", bound.at("until"))
+    return rule
 
 
 def _contradictions(context: Context, bound: Bound, made: Team) -> None:
@@ -231,10 +231,8 @@ def _later(bound: Bound, made: Team) -> list[Later]:
     ):
         if bound.known(name) and _differs(bound.value(name), off):
             later.append(Later(f"`{name}` of a team", bound.at(name)))
-    for name in ("execute", "evaluate", "turns"):
-        if bound.given(name):
-            later.append(Later(f"`{name}` of a team", bound.at(name)))
-    return later
+    given = (name for name in ("execute", "evaluate", "turns") if bound.given(name))
+    return [*later, *(Later(f"`{name}` of a team", bound.at(name)) for name in given)]
 
 
 def _differs(value: Value, off: int | str) -> bool:

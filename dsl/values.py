@@ -6,11 +6,11 @@ checked without values by the same code that later builds it with them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from . import program, syntax
 from .calls import Form
-from .source import Place, Source
+from .source import Place, Source, Span
 from .types import (
     ANY,
     BOOL,
@@ -149,7 +149,7 @@ class Scope:
     source: Source
     locals: Mapping[str, "Value"]
 
-    def place(self, span: syntax.Span) -> Place:
+    def place(self, span: Span) -> Place:
         return Place(self.source, span)
 
 
@@ -297,11 +297,11 @@ _TYPES: tuple[tuple[tuple[type, ...], Type], ...] = (
 )
 
 
-def is_flow(value: Value) -> bool:
+def is_flow(value: Value) -> TypeGuard[program.Flow]:
     return isinstance(value, _FLOWS)
 
 
-def is_condition(value: Value) -> bool:
+def is_condition(value: Value) -> TypeGuard[program.Condition]:
     return isinstance(value, _CONDITIONS)
 
 
