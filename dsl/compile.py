@@ -30,7 +30,8 @@ class Choice:
     expression and task make a run of their own (`-e EXPR --task NAME`): the file may then be empty.
     task names a task of the file, else a family (`words`). models replace those of the file by name;
     default_model replaces the default one (`--model URL`). budget can only tighten the run's.
-    allow says whether a run may use `kind`, `value` (env, file, python, host); None allows nothing.
+    allow says whether a run may use `kind`, `value` (env, file, python, host). None refuses nothing: it is
+    for texts that were allowed before, such as those of a stored run.
     """
 
     run: str | None = None
@@ -59,8 +60,8 @@ def compile_run(
     main = files.load(source)
     warnings = _accepted(list(problems_of(files, main)), main)
     evaluator = Evaluator(files, reading=True, main=main, models=choice.models)
-    allow = choice.allow or _nothing
-    evaluator.permits = lambda ask: permits(evaluator, allow, ask)
+    if (allow := choice.allow) is not None:
+        evaluator.permits = lambda ask: permits(evaluator, allow, ask)
     set_params(evaluator, main, choice.params)
     _accepted(evaluator.problems, main)
 
@@ -70,13 +71,10 @@ def compile_run(
     draft = finished(evaluator, drafts.within(draft, choice.budget), final=True)
     used, default = models(evaluator, main, draft, final=True)
     refuse_later(evaluator, draft, used)
-    require(evaluator, allow, draft, used)
+    if allow is not None:
+        require(evaluator, allow, draft, used)
     notes = _accepted(evaluator.problems, main)
     return _program(evaluator, main, choice, draft, used, default), (*warnings, *notes)
-
-
-def _nothing(kind: str, value: str) -> bool:
-    return False
 
 
 def _accepted(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
@@ -150,12 +148,7 @@ def _task(evaluator: Evaluator, main: Module, name: str) -> Tasks | None:
     try:
         return Tasks((evaluator.library.family(name, {}),))
     except LibraryError as error:
-        evaluator.error(
-            error.code,
-            f"there is no task `{name}`: {error}",
-            place,
-            help=did_you_mean(name, declared),
-        )
+        evaluator.error(error.code, str(error), place, help=did_you_mean(name, declared))
         return None
 
 

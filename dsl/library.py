@@ -78,29 +78,3 @@ class MemoryLibrary:
         if name not in self.families:
             raise LibraryError(f"there is no task family {name!r}")
         return self.families[name]
-
-
-@dataclass(frozen=True)
-class StoredLibrary:
-    """The texts a stored run was made from (`Program.sources`), so that it needs no disk.
-
-    families makes tasks by name: they are code, not text. The first source is the run's own file.
-    """
-
-    sources: tuple[Source, ...]
-    families: Library
-
-    def module(self, name: str, *, is_file: bool, importer: str) -> Source:
-        return self._source(resolve(name, importer) if is_file else name)
-
-    def text(self, path: str, *, importer: str) -> str:
-        return self._source(resolve(path, importer)).text
-
-    def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
-        return self.families.family(name, args)
-
-    def _source(self, name: str) -> Source:
-        for source in self.sources:
-            if source.name == name:
-                return source
-        raise LibraryError(f"the stored run holds no `{name}`")
