@@ -101,11 +101,10 @@ async def _again(here: Here, earlier: Sequence[str]) -> Exception:
 async def _reach(here: Here, mark: str) -> None:
     """Stop here if the call was cut by a deadline in an earlier life."""
     for guard in here.guards:
-        if guard.cut is not None and mark in guard.cut:
+        if guard.cut is not None and mark in guard.cut.open:
             guard.open[mark] = here.address
             guard.reached.add(mark)
-            if guard.reached >= guard.cut:
-                guard.scope.cancel()
+            guard.check()
             await anyio.sleep_forever()
 
 

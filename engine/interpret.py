@@ -30,7 +30,7 @@ from .branches import Job, Rule, siblings
 from .forms import gives_many, kind_of, segment
 from .ledger import Limit
 from .limit import limited, salvage
-from .outcome import Failed, Outcome, Paused
+from .outcome import Exhausted, Failed, Outcome, Paused
 from .reduce import attempts_of, best, sample, top, vote
 from .rounds import fallback, repeat
 from .scope import World
@@ -101,9 +101,13 @@ async def _single(here: Here, ended: Ended) -> Ended:
         return ended
     attempts = ended.value.attempts
     if here.task.verify is None:
-        return ending(vote(attempts), ended.failures)
-    judged, _ = await judge_all(here, attempts)
-    return ending(best(judged, here.task.better), ended.failures)
+        one = vote(attempts)
+    else:
+        judged, _ = await judge_all(here, attempts)
+        one = best(judged, here.task.better)
+    whole = ending(one, ended.failures)
+    short = isinstance(ended.outcome, Exhausted) and not one.passed
+    return replace(whole, outcome=ended.outcome) if short else whole
 
 
 # --- forms ---------------------------------------------------------------------------------------

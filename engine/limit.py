@@ -15,7 +15,7 @@ from .outcome import Exhausted, Outcome, Passed
 from .reduce import best, order, vote
 from .value import Attempt, Value
 from .verdicts import judge_all
-from .walk import Body, Ended, Guard, Here, recall, settle
+from .walk import Body, Ended, Guard, Here, TimeUp, recall, settle
 
 
 async def limited(
@@ -35,22 +35,30 @@ async def limited(
     seconds = _seconds(here, budget)
     if account is None:
         open_account(here, name, limit_of(here, budget), here.account, seconds)
-    deadline = math.inf
-    if seconds is not None:
-        deadline = anyio.current_time() + max(0.0, seconds - here.world.lived.get(name, 0.0))
+    cut = _earlier(here, name)
+    scope = anyio.CancelScope(deadline=_deadline(here, name, seconds, cut))
+    guard = Guard(name, here.address, policy, scope, seconds, cut)
     ended: Ended | None = None
-    scope = anyio.CancelScope(deadline=deadline)
-    guard = Guard(name, here.address, policy, scope, seconds)
-    cut = cast(list[str] | None, recall(here.recorder, here.address, _time_up(here, name)))
     with scope:
-        if cut is not None:
-            guard.cut = frozenset(cut)
-        if cut == []:
-            scope.cancel()
+        guard.check()
         ended = await settle(replace(here, account=name, causes=(*here.causes, guard)), body)
-    if ended is None:
+    if ended is None or guard.ended is not None:
         ended = await _cancelled(here, guard)
     return await _closed(here, guard, ended)
+
+
+def _earlier(here: Here, account: str) -> TimeUp | None:
+    """Where time ran out in an earlier life of the run, if it did."""
+    cut = cast(list[list[str]] | None, recall(here.recorder, here.address, _time_up(here, account)))
+    return None if cut is None else TimeUp(frozenset(cut[0]), frozenset(cut[1]))
+
+
+def _deadline(here: Here, account: str, seconds: float | None, cut: TimeUp | None) -> float:
+    """What is left of the time; all of it for a replay, which ends by itself where it ended before."""
+    if seconds is None:
+        return math.inf
+    lived = here.world.lived.get(account, 0.0) if cut is None else 0.0
+    return anyio.current_time() + max(0.0, seconds - lived)
 
 
 def _account(here: Here) -> str:
@@ -64,6 +72,8 @@ def _account(here: Here) -> str:
 
 def _time_up(here: Here, account: str) -> str:
     """The name of the decision: budgets around the same node have accounts that differ by a mark."""
+    if account == here.world.account:
+        return "time_up of the run"
     return "time_up" + account.removeprefix(f"{here.world.account}/{here.address}")
 
 
@@ -102,7 +112,7 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
     if guard.policy == "pause":
         await here.walk.pause("budget")
     mark = _time_up(here, guard.account)
-    here.recorder.decide(here.address, mark, lambda: sorted(guard.open))
+    here.recorder.decide(here.address, mark, lambda: [sorted(guard.open), sorted(guard.attempts)])
     for around in here.guards:
         around.forget(here.address, attempts=False)
     return Ended(Exhausted(guard.account, "time"))

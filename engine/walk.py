@@ -74,13 +74,21 @@ class Race:
         return self.lost
 
 
+@dataclass(frozen=True, slots=True)
+class TimeUp:
+    """Where a deadline struck: the calls in the air, the attempts there were."""
+
+    open: frozenset[str]
+    attempts: frozenset[str]
+
+
 @dataclass(slots=True, eq=False)
 class Guard:
     """A budget with a policy, around the nodes below it.
 
-    seconds: its time as declared. open: calls in the air, with the address of who asks. cut: the calls that were
-    open when time ran out in an earlier life; once all are reached again, everything before them has been replayed
-    and time is up again.
+    seconds: its time as declared. open: calls in the air, with the address of who asks.
+    cut: where time ran out in an earlier life; it is up again once the same calls are reached and the same attempts
+    are there.
     """
 
     account: str
@@ -88,7 +96,7 @@ class Guard:
     policy: OnExhausted
     scope: anyio.CancelScope
     seconds: float | None = None
-    cut: frozenset[str] | None = None
+    cut: "TimeUp | None" = None
     ended: Outcome | None = None
     refused: Exhausted | None = None
     shrunk: bool = False
@@ -101,13 +109,30 @@ class Guard:
             return Exhausted(self.account, "time")
         return self.ended
 
+    def check(self) -> None:
+        """Time is up if a replay has come to where it was up before."""
+        if (
+            self.cut is not None
+            and self.reached >= self.cut.open
+            and self.attempts.keys() == self.cut.attempts
+        ):
+            self.scope.cancel()
+
+    def keep(self, attempt: Attempt) -> None:
+        self.attempts[attempt.address] = attempt
+        self.check()
+
+    def drop(self, address: str) -> None:
+        self.attempts.pop(address, None)
+        self.check()
+
     def forget(self, prefix: str, *, attempts: bool = True) -> None:
         """Drop the open calls, and the attempts, of the node at prefix and all below it."""
         self.open = {call: by for call, by in self.open.items() if not is_below(by, prefix)}
         if attempts:
-            self.attempts = {
-                a: kept for a, kept in self.attempts.items() if not is_below(a, prefix)
-            }
+            kept = {a: one for a, one in self.attempts.items() if not is_below(a, prefix)}
+            self.attempts = kept
+        self.check()
 
 
 @dataclass(slots=True, eq=False)
@@ -244,7 +269,7 @@ def ending(value: Value, failures: tuple[Failure, ...] = (), why: str = "") -> E
 def keep(here: Here, attempt: Attempt) -> None:
     """Hold attempt ready for the budgets around it, should they run out."""
     for guard in here.guards:
-        guard.attempts[attempt.address] = attempt
+        guard.keep(attempt)
 
 
 def may_start(here: Here, address: str) -> bool:

@@ -95,11 +95,11 @@ async def _round(state: State, number: int) -> None:
         # A live round keeps its answer: under `shrink` only members that speak one by one are left out.
         if phase.part != "answer" and not _may_speak(state, number, phase):
             continue
-        given = await _phase(state, number, phase, spoken)
+        given = await _phase(state, number, phase, asked)
+        asked.extend(phase.seats)
         if phase.part == "answer":
             answer = given.get(phase.seats[0])
         else:
-            asked.extend(phase.seats)
             spoken.update(given)
     _settle_agreement(state, number, asked, spoken)
     await _submit(state, number, answer or _fallback(state, seats, spoken))
@@ -111,12 +111,12 @@ def _may_speak(state: State, number: int, phase: Phase) -> bool:
 
 
 async def _phase(
-    state: State, number: int, phase: Phase, spoken: dict[int, Attempt]
+    state: State, number: int, phase: Phase, asked: Sequence[int]
 ) -> dict[int, Attempt]:
     """The attempts of those of the phase who gave one, by seat; what they said is on the board."""
     texts = member_prompts(state, number, phase)
     jobs = [
-        _job(state, number, seat, phase, text, again=seat in spoken)
+        _job(state, number, seat, phase, text, again=seat in asked)
         for seat, text in zip(phase.seats, texts, strict=True)
     ]
     ends = await gather(replace(state.here, round=number), jobs)
@@ -205,7 +205,7 @@ async def _submit(state: State, number: int, answer: Attempt | None) -> None:
         answer = replace(answer, before=replace(state.value, before=None))
     for guard in state.here.guards:
         for attempt in state.provisional:
-            guard.attempts.pop(attempt.address, None)
+            guard.drop(attempt.address)
     state.provisional.clear()
     state.standing = answer
     keep(state.here, answer)

@@ -166,6 +166,11 @@ class Memory:
         return cast(T, json.loads(self.decisions[address, name]))
 
     def known(self, call: Call) -> Reply | None:
+        if isinstance(
+            call, VerifierCall
+        ):  # a verdict is known by its content, whoever asked for it
+            asked = request_digest(call)
+            return next((reply for known, reply in self.answers.values() if known == asked), None)
         if call.address not in self.answers:
             return None
         asked, reply = self.answers[call.address]
