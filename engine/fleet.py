@@ -19,8 +19,9 @@ from .retry import backoff, pause
 # Bounded load: a group stays on its replica while that has at most a quarter more than the mean.
 IMBALANCE = 1.25
 GROUPS = 50_000
-# After a pause the slots of an endpoint are filled again over this time, not in one instant.
-RAMP_S = 5.0
+# After a pause the slots of an endpoint are filled again one by one, not in one instant: over a quarter
+# of the pause within these bounds, and never slower than two a second.
+RAMP_S, RAMP_SHARE, RAMP_GAP_S = (0.5, 5.0), 0.25, 0.5
 # A refused key or an empty account is asked for again after this time, by runs that come later.
 CLOSED_S = 60.0
 # Additive increase of 5 % per clean round, one cut to 80 % per episode of refusals: Inspect's controller.
@@ -62,6 +63,7 @@ class Site:
     name: str
     paused_until: float = -inf
     ramp: int = 0
+    ramp_gap: float = 0.0
     refusals: int = 0
     answered: bool = False
     down_since: float | None = None
@@ -144,7 +146,7 @@ class Fleet:
             return None
         spot = self._choose(pool, (model, group), open_spots)
         spot.inflight += 1
-        self._enter(spot.site, pool, now)
+        self._enter(spot.site, now)
         for window, amount in ((pool.calls, 1), (pool.tokens, tokens)):
             if window is not None:
                 window.take(amount, now)
@@ -174,13 +176,11 @@ class Fleet:
                 self._groups.popitem(last=False)
         return last
 
-    def _enter(self, site: Site, pool: Pool, now: float) -> None:
+    def _enter(self, site: Site, now: float) -> None:
         site.probing = site.down_since is not None
         if site.ramp:
             site.ramp -= 1
-            slots = sum(int(spot.limit) for spot in pool.spots if spot.site is site)
-            gap = RAMP_S / max(1, slots)
-            site.paused_until = now + gap * (0.5 + self._chance.random())
+            site.paused_until = now + site.ramp_gap * (0.5 + self._chance.random())
 
     def give_back(self, replica: Replica) -> None:
         """The slot is free again."""
@@ -277,6 +277,8 @@ class Fleet:
         wait = pause(error, site.refusals, self._chance)
         site.paused_until = max(site.paused_until, now + wait)
         site.ramp = sum(int(s.limit) for s in self._spots.values() if s.site is site)
+        over = min(RAMP_S[1], max(RAMP_S[0], RAMP_SHARE * wait))
+        site.ramp_gap = min(RAMP_GAP_S, over / max(1, site.ramp))
         if now >= spot.cut_at + max(EPISODE_S, wait):
             spot.cut_at, spot.limit = now, max(1.0, spot.limit * CUT)
 

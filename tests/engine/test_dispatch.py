@@ -307,7 +307,7 @@ async def test_a_busy_endpoint_is_left_alone_by_everyone(asked: float, paused: f
     assert min(later) >= paused
     # Spread, not all at the same instant.
     assert len(set(later[:16])) == 16
-    assert later[15] - later[0] > 1
+    assert later[15] - later[0] > (3 if asked else 0.3)
     assert bench.server.most <= 20
     assert len(bench.server.starts) == 70
     await bench.end()
