@@ -60,7 +60,7 @@ class HttpClient:
         self._wire = wire or Wire()
         self._stack = AsyncExitStack()
         self._local: dict[str, LocalServer] = {}
-        self._local_lock = anyio.Lock()  # two models on one file must not start it twice
+        self._local_lock = anyio.Lock()  # two calls must not start the same server twice
         self._profiles: dict[str, Profile] = {}
         self._changes: dict[str, tuple[str, ...]] = {}
 
@@ -131,14 +131,20 @@ class HttpClient:
     async def _address(self, endpoint: Endpoint) -> Address:
         if endpoint.kind == "openai":
             return address(endpoint, self._environ, self._secrets)
-        async with self._local_lock:
-            server = self._local.get(endpoint.name)
-            if server is None:
-                server = await self._stack.enter_async_context(
-                    local_server(endpoint.name, self._environ, self._tell)
-                )
-                self._local[endpoint.name] = server
+        server = self._local.get(endpoint.name)
+        if server is None or not server.runs:
+            server = await self._started(endpoint.name)
         return server.address
+
+    async def _started(self, name: str) -> LocalServer:
+        async with self._local_lock:
+            server = self._local.get(name)
+            if server is None or not server.runs:  # another task may have been here first
+                server = await self._stack.enter_async_context(
+                    local_server(name, self._environ, self._tell)
+                )
+                self._local[name] = server
+        return server
 
     async def _models(self, place: Address, wanted: str, where: str) -> tuple[str, Answer]:
         """The base under which routes lie, and its list of models: with /v1 added, or as it was written."""
@@ -214,8 +220,10 @@ class HttpClient:
             "Accept": "text/event-stream",
             "X-Request-Id": as_uuid(request_id),
         }
+        # An embedded server that crashed has been started again, on another port.
+        base = place.base if replica.endpoint.kind == "local" else replica.url
         async with self._wire.post(
-            f"{replica.url}/chat/completions",
+            f"{base}/chat/completions",
             headers,
             orjson.dumps(body),
             where=replica.name,

@@ -46,10 +46,14 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A running server. pid: of its process."""
+    """A server and its process."""
 
     address: Address
-    pid: int
+    process: anyio.abc.Process
+
+    @property
+    def runs(self) -> bool:
+        return self.process.returncode is None
 
 
 @asynccontextmanager
@@ -70,7 +74,7 @@ async def local_server(
             try:
                 url = await _ready(process, model, log)
                 headers = {"Authorization": f"Bearer {key}"}
-                yield LocalServer(Address(url, f"{url}/v1", "127.0.0.1", headers), process.pid)
+                yield LocalServer(Address(url, f"{url}/v1", "127.0.0.1", headers), process)
             finally:
                 with anyio.CancelScope(shield=True):
                     await _stop(process)

@@ -143,6 +143,18 @@ async def test_a_misspelt_model_is_met_with_the_nearest_names(client: HttpClient
     assert "serves no model 'qwen7b'; did you mean qwen-7b?" in problem.message
 
 
+async def test_a_name_without_its_tag_and_an_alias_are_understood(client: HttpClient) -> None:
+    ollama = {"id": "llama3:latest", "owned_by": "library", "aliases": ["small"]}
+    async with FakeServer(models=[ollama, {"id": "other"}]) as fake:
+        fake.routes["/api/ps"] = json_answer(
+            {"models": [{"name": "llama3:latest", "context_length": 4096}]}
+        )
+        for name in ("llama3", "small"):
+            replica = await probed(client, fake, name=name)
+            assert (replica.served, replica.profile) == ("llama3:latest", "ollama")
+            assert (replica.context, replica.inflight) == (4096, 4)
+
+
 async def test_replicas_come_in_the_order_of_their_endpoints(client: HttpClient) -> None:
     slow = {"/v1/models": replace(json_answer({"data": [{"id": "slow"}]}), delay_s=0.05)}
     async with FakeServer(routes=slow) as first, FakeServer() as second:

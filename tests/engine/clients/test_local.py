@@ -274,6 +274,34 @@ async def test_a_file_that_is_no_model_is_told(
 
 
 @pytest.mark.server
+async def test_a_server_that_crashed_is_started_again(
+    replicas: tuple[Replica, ...], environ: dict[str, str], children: Children
+) -> None:
+    before = children()
+    async with HttpClient(environ) as client:
+        replica = (await client.probe(MODEL))[0]
+        [pid] = children() - before
+        failures: list[CallError] = []
+
+        async def long() -> None:
+            try:
+                await client.send(LONG, replica, "id")
+            except CallError as problem:
+                failures.append(problem)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(long)
+            await anyio.sleep(0.5)  # the story is being told
+            os.kill(pid, signal.SIGKILL)
+        assert [(failure.kind, failure.maybe_paid) for failure in failures] == [("cut", True)]
+        with anyio.fail_after(10):
+            while not await _answered(client, replica):  # noqa: ASYNC110  # a process ends unseen
+                await anyio.sleep(0.05)
+        assert len(children() - before) == 1
+    assert children() == before
+
+
+@pytest.mark.server
 async def test_the_process_is_gone_when_the_client_is_left(
     replicas: tuple[Replica, ...], environ: dict[str, str], children: Children
 ) -> None:
@@ -295,6 +323,13 @@ async def test_the_process_is_gone_when_the_run_is_cancelled(
             scope.cancel()
             await anyio.sleep_forever()
     assert children() == before
+
+
+async def _answered(client: HttpClient, replica: Replica) -> bool:
+    try:
+        return bool(await client.send(CALL, replica, "id"))
+    except CallError:
+        return False
 
 
 PARENT = """

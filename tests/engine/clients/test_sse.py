@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from podium.engine.clients.sse import Decoder, TooLong, clean, excerpt
 
 MIXED = (
-    "\ufeff: a comment\r\nevent: named\r\ndata: one\r\n\r\n:\ndata:two\ndata:  lines é𝄞\n\n"
+    "\ufeff: a comment\r\nevent: named\r\ndata: one\r\ndata: 1\r\n\r\n:\ndata:two\ndata:  lines é𝄞\n\n"
     "id: 7\n\nretry: 5\rdata: three\r\rdata\n\ndata: last"
 ).encode()
-EVENTS = ["one", "two\n lines é𝄞", "three", "", "last"]
+EVENTS = ["one\n1", "two\n lines é𝄞", "three", "", "last"]
 
 
 def decoded(*chunks: bytes) -> list[str]:
