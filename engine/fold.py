@@ -106,6 +106,16 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
+class Score:
+    """A verdict on an attempt. by: who made it, one agent (alone or as a member) or a whole team."""
+
+    address: str
+    by: Literal["agent", "team"]
+    score: float | None
+    passed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class Best:
     """The run's best attempt so far."""
 
@@ -119,16 +129,18 @@ class Best:
 class Fold:
     """Feed it events in order; an event whose number it has seen changes nothing.
 
-    unpriced: names of the models whose price is unknown. better: the task's. ended is None while
-    the run is live. outside: what no node spent itself: calls made before any node had started.
+    unpriced: names of the models whose price is unknown. better: the task's.
     budget: the run's own, as its first account was opened with.
+    scores: by the attempt's address and the verifier's name.
+    outside: what no node spent itself: calls made before any node had started.
+    ended: None while the run is live.
     """
 
     unpriced: frozenset[str] = frozenset()
     better: Literal["higher", "lower"] = "higher"
     nodes: dict[str, Node] = field(default_factory=dict[str, Node])
     branches: dict[str, Branch] = field(default_factory=dict[str, Branch])
-    scores: list[Scored] = field(default_factory=list[Scored])
+    scores: dict[tuple[str, str], Score] = field(default_factory=dict[tuple[str, str], Score])
     waiting: dict[str, CallWaits] = field(default_factory=dict[str, CallWaits])
     total: Spend = Spend()
     outside: Spend = Spend()
@@ -271,7 +283,13 @@ class Fold:
             branch.spend = branch.spend.plus(spend)
 
     def _score(self, event: Scored) -> None:
-        self.scores.append(event)
+        team = self._team_of(event.address)
+        leaves = team is not None and (team.outcome is not None or team.address == event.address)
+        if team is not None and leaves and event.score is not None:
+            team.score = event.score
+        by: Literal["agent", "team"] = "team" if leaves else "agent"
+        score = Score(event.address, by, event.score, event.passed)
+        self.scores[(event.address, event.verifier)] = score
         branch = self._branch(event.address)
         if branch is None:
             return
@@ -281,6 +299,15 @@ class Fold:
         branch.activity = f"scored {event.score:g}"
         if branch.score is None or self.is_better(event.score, branch.score):
             branch.score = event.score
+
+    def _team_of(self, address: str | None) -> Node | None:
+        """The team that address lies in. What is judged after a team ended is the team's answer, whichever
+        member wrote it; what is judged before is a member's submission."""
+        while (owner := self._nearest(address)) is not None:
+            if self.nodes[owner].kind == "team":
+                return self.nodes[owner]
+            address = _up(owner)
+        return None
 
     def _end_node(self, event: NodeEnded) -> None:
         node = self.nodes.setdefault(event.address, Node(event.address, "", ""))

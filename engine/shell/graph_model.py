@@ -114,8 +114,8 @@ def _draw(drawn: Drawing, flow: Flow, into: tuple[Port, ...], note: str) -> tupl
             return _fallback(drawn, options, into, note)
         case Route(by=by, cases=cases):
             (port,) = _one(drawn, into, "control", f"route, by {by.name}", note)
-            ends = [_draw(drawn, inner, (Port(port.box, key),), "") for key, inner in cases]
-            return tuple(end for some in ends for end in some)
+            behind = [_draw(drawn, inner, (Port(port.box, key),), "") for key, inner in cases]
+            return tuple(end for some in behind for end in some)
         case Repeat(max=most, flow=inner, until=until):
             stop = "until a condition holds" if until is not None else ""
             (port,) = _one(drawn, into, "control", f"repeat, at most {most}", stop, note)

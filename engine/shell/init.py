@@ -15,7 +15,7 @@ param topic: text = "a bridge at night"
 # A role says what one agent is asked. {{ ... }} is filled in when it runs.
 role poet {
   max_output = 200 tokens
-  prompt = """
+  prompt     = """
     {{ task.statement }}
     Answer with the three lines of the haiku and nothing else.
     """
@@ -24,7 +24,7 @@ role poet {
 # A role whose prompt mentions `attempts` sees all that came before it.
 role chooser {
   max_output = 200 tokens
-  prompt = """
+  prompt     = """
     {{ task.statement }}
     Here are haikus by others:
     {{ attempts | bullets }}

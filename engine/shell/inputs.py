@@ -2,14 +2,14 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from podium.dsl.program import Budget
 from podium.dsl.source import Source
+from podium.engine.library import ALLOWED_KINDS
 from podium.engine.request import ModelChoice, Parameters, Request
 
 from . import units
@@ -19,7 +19,6 @@ from .texts import read_text
 Given = tuple[str | int | float | bool, str]
 _ENVIRON = "PODIUM_PARAM_"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-ALLOWED_KINDS = ("env", "file", "python", "host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,32 +141,19 @@ def _split_price(text: str) -> tuple[str | None, str]:
     return (name, rest) if colon and _NAME.fullmatch(name) else (None, text)
 
 
-def allowance(patterns: Iterable[tuple[str, str]]) -> Callable[[str, str], bool]:
-    """allow(kind, name): whether one of the (kind, pattern) pairs names it; `*` matches anything."""
-    kept = tuple(patterns)
+def allow_rules(texts: Iterable[str], models: Iterable[ModelChoice]) -> list[str]:
+    """--allow KIND:PATTERN as the engine reads it; who names a server has allowed its host.
 
-    def allow(kind: str, name: str) -> bool:
-        return any(kind == of and fnmatchcase(name, pattern) for of, pattern in kept)
-
-    return allow
-
-
-def allowed_options(texts: Iterable[str]) -> list[tuple[str, str]]:
-    """--allow KIND:PATTERN as pairs. Raises ShellError."""
-    pairs: list[tuple[str, str]] = []
-    for text in texts:
-        kind, colon, pattern = text.partition(":")
-        if not colon or not pattern or kind not in ALLOWED_KINDS:
+    Raises ShellError.
+    """
+    rules = list(texts)
+    for text in rules:
+        kind, _, pattern = text.partition(":")
+        if not pattern or kind not in ALLOWED_KINDS:
             kinds = ", ".join(ALLOWED_KINDS)
             raise ShellError(f'--allow "{text}" is not KIND:PATTERN; KIND is one of {kinds}')
-        pairs.append((kind, pattern))
-    return pairs
-
-
-def allowed_hosts(models: Iterable[ModelChoice]) -> list[tuple[str, str]]:
-    """Who names a server on the command line has allowed its host."""
     hosts = [urlsplit(choice.url).hostname for choice in models]
-    return [("host", host) for host in hosts if host]
+    return [*rules, *(f"host:{host}" for host in hosts if host)]
 
 
 def only_program(folder: Path) -> str:

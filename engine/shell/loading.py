@@ -1,7 +1,8 @@
 """From the command line to a checked program: the file, its parameters, its models, what it may use."""
 
+import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -11,19 +12,11 @@ from podium.dsl.parse import parse
 from podium.dsl.problem import Problem
 from podium.dsl.program import Program
 from podium.dsl.source import Source
-from podium.engine.library import DiskLibrary
+from podium.engine.library import ALLOWED_KINDS, DiskLibrary, allowance
 from podium.engine.request import Request, compiled
 
 from .exits import ShellError
-from .inputs import (
-    ALLOWED_KINDS,
-    Asked,
-    allowance,
-    allowed_hosts,
-    allowed_options,
-    only_program,
-    request_of,
-)
+from .inputs import Asked, allow_rules, only_program, request_of
 from .texts import read_program, read_text
 
 EXPRESSION = "<expression>"
@@ -32,12 +25,11 @@ PROJECT = "podium.toml"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A program, ready to run, with its warnings; allow is what it was checked against."""
+    """A program, ready to run, with its warnings."""
 
     request: Request
     program: Program
     warnings: tuple[Problem, ...]
-    allow: Callable[[str, str], bool]
 
 
 def load(file: str | None, asked: Asked, environ: Mapping[str, str]) -> Loaded:
@@ -48,12 +40,18 @@ def load(file: str | None, asked: Asked, environ: Mapping[str, str]) -> Loaded:
     source = _source(file, asked)
     tree, _ = parse(source)
     request = request_of(source, asked, (d.name for d in params(tree)), environ)
-    folder = project_folder(Path.cwd() if file in (None, "-") else Path(str(file)).parent)
-    patterns = [*allowed_options(asked.allow), *allowed_hosts(request.models)]
-    allow = allowance([*patterns, *project_allows(folder)])
-    program, warnings = compiled(request, DiskLibrary(source.name), allow)
+    library = DiskLibrary(source.name)
+    rules = (*allow_rules(asked.allow, request.models), *project_rules(library.root / PROJECT))
+    program, warnings = compiled(request, library, allowance(rules))
     _check_models(request, program, tree)
-    return Loaded(request, program, warnings, allow)
+    reach(library.root)
+    return Loaded(request, program, warnings)
+
+
+def reach(root: Path) -> None:
+    """Let `python("checks.unit:run")` name modules of the project. Last in line: it shadows nothing."""
+    if str(root) not in sys.path:
+        sys.path.append(str(root))
 
 
 def _source(file: str | None, asked: Asked) -> Source:
@@ -80,32 +78,28 @@ def params(tree: syntax.File) -> Iterator[syntax.Declaration]:
 # --- the project -------------------------------------------------------------------------------
 
 
-def project_folder(start: Path) -> Path | None:
-    """The nearest folder from start upwards that has a podium.toml."""
-    start = start.resolve()
-    return next((f for f in (start, *start.parents) if (f / PROJECT).is_file()), None)
+def project_rules(path: Path) -> list[str]:
+    """What `[allow]` of the project file at path allows, as KIND:PATTERN; nothing where there is none.
 
-
-def project_allows(folder: Path | None) -> list[tuple[str, str]]:
-    """The (kind, pattern) pairs under `[allow]` in the project's podium.toml. Raises ShellError."""
-    if folder is None:
+    Raises ShellError on a file that is no such thing.
+    """
+    if not path.is_file():
         return []
-    path = folder / PROJECT
     try:
         table = tomllib.loads(read_text(str(path), "the project file"))
     except tomllib.TOMLDecodeError as error:
         raise ShellError(f"{path} is not TOML: {error}") from error
-    return allows(table.get("allow", {}), str(path))
+    return rules_in(table.get("allow", {}), str(path))
 
 
-def allows(table: object, path: str) -> list[tuple[str, str]]:
-    """The pairs of one `[allow]` table."""
+def rules_in(table: object, path: str) -> list[str]:
+    """The rules of one `[allow]` table."""
     if not isinstance(table, dict):
         raise ShellError(f'{path}: allow is a table of lists, such as env = ["FAST_KEY"]')
-    pairs: list[tuple[str, str]] = []
+    rules: list[str] = []
     for kind, patterns in cast(dict[str, object], table).items():  # TOML's keys are text
         if kind not in ALLOWED_KINDS or not isinstance(patterns, list):
             kinds = ", ".join(ALLOWED_KINDS)
             raise ShellError(f"{path}: allow.{kind} is not a list of patterns for one of {kinds}")
-        pairs.extend((kind, str(pattern)) for pattern in cast(list[object], patterns))
-    return pairs
+        rules.extend(f"{kind}:{pattern}" for pattern in cast(list[object], patterns) if pattern)
+    return rules

@@ -84,7 +84,7 @@ def _group(state: str, group: list[Branch]) -> Line:
     for branch in group[1:]:
         total = total.plus(branch.spend)
     return Line(
-        f"{len(group)} branches",
+        "1 branch" if len(group) == 1 else f"{len(group)} branches",
         state,
         "",
         "",

@@ -8,11 +8,13 @@ import click
 
 from podium.dsl.problem import ProgramError
 from podium.engine.event import CallAnswered, CallFailed, CallIntended
+from podium.engine.library import project_root
 from podium.engine.store import RunRecord, Store
 
 from .doors import Doors
 from .ending import conclude
 from .exits import ShellError
+from .loading import reach
 from .options import viewing, viewing_options
 from .reading import find_run, open_store
 from .reports import reject
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 @click.argument("run", required=False)
 @viewing_options
 @click.pass_context
-def command(ctx: click.Context, *, run: str | None, **shown: Any) -> None:
+def command(ctx: click.Context, /, *, run: str | None, **shown: Any) -> None:
     """Take up RUN (default: the latest that has not ended) where it stopped.
 
     Answered calls are not paid again. Output and exit codes are those of `podium run`.
@@ -41,6 +43,7 @@ def command(ctx: click.Context, *, run: str | None, **shown: Any) -> None:
         record = chosen(store, run)
         if warning := paid_again(store, record):
             click.echo(warning, err=True)
+    reach(project_root(Path.cwd()))
     try:
         ended = carry(partial(doors.opened, view.store), partial(_begin, record.id), view)
     except ProgramError as error:

@@ -97,6 +97,7 @@ def _declared(text: str) -> str:
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     *,
     file: str | None,
     run: str | None,

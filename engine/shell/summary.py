@@ -138,15 +138,8 @@ def one_agent(folded: Fold) -> str:
 
 def single_scores(folded: Fold) -> list[float]:
     """Scores of attempts made by one agent, alone or as a team's member, in the order of judging."""
-    teams = _teams(folded)
-    kinds = {address: node.kind for address, node in folded.nodes.items()}
-    return [
-        event.score
-        for event in folded.scores
-        if event.score is not None
-        and event.address not in teams
-        and (kinds.get(event.address) == "agent" or _below(event.address, teams))
-    ]
+    judged = folded.scores.values()
+    return [one.score for one in judged if one.by == "agent" and one.score is not None]
 
 
 def best_team(folded: Fold) -> str:
@@ -183,10 +176,3 @@ def what_next(folded: Fold, run: str) -> str:
 
 def _teams(folded: Fold) -> dict[str, Node]:
     return {address: node for address, node in folded.nodes.items() if node.kind == "team"}
-
-
-def _below(address: str, teams: dict[str, Node]) -> bool:
-    while address := address.rpartition("/")[0]:
-        if address in teams:
-            return True
-    return False

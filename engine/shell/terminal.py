@@ -72,7 +72,9 @@ class Lively:
     def __init__(self, console: Console, folded: Fold, budget: Budget) -> None:
         self._fold, self._budget = folded, budget
         self._drawn = 0.0
-        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._live = Live(
+            console=console, auto_refresh=False, transient=True, redirect_stdout=False
+        )
         self._live.start()
 
     def seen(self, stamped: Stamped) -> None:

@@ -44,6 +44,7 @@ from .texts import read_text
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     *,
     file: str,
     task: str,

@@ -268,3 +268,30 @@ def test_where_less_is_better_a_branch_keeps_its_lowest_score() -> None:
     for one in stamped(start, *judged):
         folded.add(one)
     assert folded.branches["main/a"].score == 1.0
+
+
+def test_what_is_judged_inside_a_team_is_a_members_and_what_leaves_it_is_the_teams() -> None:
+    folded = fold(
+        stamped(
+            NodeStarted("main/squad", "team", "squad"),
+            NodeStarted("main/squad/r1.m1", "agent", "fixer"),
+            Scored("main/squad/r1.m1", "tests", 1.0, None),
+            NodeEnded("main/squad/r1.m1", "finished", "", 1.0),
+            NodeEnded("main/squad", "finished", ""),
+            Scored("main/squad/r1.answer", "tests", 2.0, None),
+            NodeStarted("main/solo", "agent", "solo"),
+            NodeEnded("main/solo", "finished", ""),
+            Scored("main/solo", "tests", 3.0, None),
+        )
+    )
+    assert [(score.by, score.score) for score in folded.scores.values()] == [
+        ("agent", 1.0),
+        ("team", 2.0),
+        ("agent", 3.0),
+    ]
+    assert folded.nodes["main/squad"].score == 2.0
+
+
+def test_an_attempt_that_is_judged_again_in_a_later_life_counts_once() -> None:
+    judged = Scored("main/solo", "tests", 3.0, None)
+    assert len(fold(stamped(judged, RunStarted(2, 1, "h", "0"), judged)).scores) == 1

@@ -1,20 +1,23 @@
 """The commands on real files, with the real engine and a scripted client in the place of servers."""
 
 import json
+import os
 import re
+import signal
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from podium.engine.call import CallError
+from podium.engine.call import CallError, ModelCall, Usage
 from podium.engine.run import Engine
 from podium.engine.shell.cli import main
 from podium.engine.shell.doors import Doors
 from podium.engine.shell.exits import Exit
 from podium.engine.shell.init import HELLO
-from podium.engine.testing.scripted import Fail, Script, ScriptedClient
+from podium.engine.testing.scripted import Fail, Say, Script, ScriptedClient
 
 SUM = '''edition 2026
 
@@ -72,7 +75,7 @@ def test_a_wrong_program_is_reported_and_exit_2(folder: Path) -> None:
     (folder / "bad.team").write_text("run main { flow = parallel(2 of agent }\n")
     result = podium("check", "bad.team")
     assert result.exit_code == Exit.USAGE
-    assert re.search(r"error\[E\d+\]", result.stderr)
+    assert re.search(r"error\[[A-Z]\d+\]", result.stderr)
     assert "bad.team:1:" in result.stderr
 
 
@@ -169,6 +172,15 @@ def test_the_first_program_runs(folder: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "Lamps on the water\n")
 
 
+def test_colour_is_for_those_who_ask_for_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "bad.team").write_text("run main {\n")
+    assert "\x1b[" not in podium("check", "bad.team").stderr
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in podium("check", "bad.team").stderr
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in podium("check", "bad.team").stderr
+
+
 # --- run ---------------------------------------------------------------------------------------
 
 
@@ -188,22 +200,8 @@ def test_the_result_as_json_keeps_its_contract() -> None:
     result = podium("run", "sum.team", "--json")
     assert result.exit_code == 0
     shown = json.loads(result.stdout)
-    assert list(shown) == [
-        "schema",
-        "run",
-        "outcome",
-        "reason",
-        "resumable",
-        "answer",
-        "score",
-        "passed",
-        "seconds",
-        "spent",
-        "budget",
-        "held",
-        "nodes",
-        "store",
-    ]
+    keys = "schema run outcome reason resumable answer score passed seconds spent budget held nodes"
+    assert " ".join(shown) == f"{keys} store"
     assert (shown["outcome"], shown["passed"], shown["held"]) == ("passed", True, 0)
     assert shown["budget"]["tokens"] == 50_000
     assert shown["spent"]["calls"] >= 4
@@ -214,18 +212,20 @@ def test_the_result_as_json_keeps_its_contract() -> None:
     assert json.loads(again.stdout) == shown
 
 
-def test_an_expression_runs_without_a_file() -> None:
+def test_an_expression_runs_on_a_task_of_the_file() -> None:
     result = podium(
         "run",
+        "sum.team",
         "-e",
         "parallel(2) of agent -> vote",
+        "--task",
+        "sum",
         "--model",
-        "http://127.0.0.1:9/v1",
+        "http://127.0.0.1:9/v1#big",
         "--max-tokens",
         "50k",
-        script={"": "yes"},
     )
-    assert (result.exit_code, result.stdout) == (0, "yes\n")
+    assert (result.exit_code, result.stdout) == (0, "It is 4.\n"), result.stderr
 
 
 def test_the_only_program_of_the_folder_needs_no_name() -> None:
@@ -281,15 +281,13 @@ def test_a_wrong_use_is_exit_2_and_nothing_is_sent(words: list[str], part: str) 
 
 
 def test_a_cap_that_ends_the_run_is_exit_3_and_keeps_the_best() -> None:
-    free = podium("run", "sum.team", "--json")
-    used = json.loads(free.stdout)["spent"]["tokens"]
-    cap = used["input"] + used["output"] - 1
-    result = podium("run", "sum.team", "--max-tokens", str(cap), "--json")
-    shown = json.loads(result.stdout) if result.stdout else {}
-    assert shown["budget"]["tokens"] == cap
-    spent = shown["spent"]["tokens"]
-    assert spent["input"] + spent["output"] <= cap
-    assert result.exit_code in (Exit.PASSED, Exit.EXHAUSTED)
+    long = Say("It is 5.", usage=Usage(input=100, output=1_900))
+    result = podium("run", "sum.team", "--max-tokens", "5000", "--json", script={"": long})
+    assert result.exit_code == Exit.EXHAUSTED, result.stderr
+    shown = json.loads(result.stdout)
+    assert shown["budget"]["tokens"] == 5000
+    assert shown["spent"]["tokens"]["output"] == 3_800
+    assert shown["answer"] == "It is 5."
 
 
 def test_a_server_that_is_down_is_exit_4() -> None:
@@ -297,6 +295,26 @@ def test_a_server_that_is_down_is_exit_4() -> None:
     result = podium("run", "sum.team", "one", script={"": down})
     assert result.exit_code == Exit.FAILED
     assert "the key is refused" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "word"),
+    [
+        ('base_url = "http://127.0.0.1:1/v1"', "127.0.0.1"),
+        ('base_url = "http://127.0.0.1:1/v1", key = env("NO_SUCH_KEY")', "NO_SUCH_KEY"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_used_is_exit_4_at_once(
+    folder: Path, endpoint: str, word: str
+) -> None:
+    text = SUM.replace('base_url = "http://127.0.0.1:9/v1"', endpoint)
+    (folder / "down.team").write_text(text)
+    doors = Doors(environ={})
+    words = ["run", "down.team", "one", "--allow", "env:NO_SUCH_KEY"]
+    result = CliRunner().invoke(main, words, obj=doors)
+    assert result.exit_code == Exit.FAILED, result.stderr
+    assert word in result.stderr
     assert "Traceback" not in result.stderr
 
 
@@ -335,6 +353,43 @@ def test_a_run_that_ended_cannot_be_resumed() -> None:
     result = podium("resume")
     assert result.exit_code == Exit.USAGE
     assert "every run here has ended" in result.stderr
+
+
+def test_a_run_that_was_interrupted_is_taken_up_and_pays_nothing_twice() -> None:
+    sent: list[str] = []
+
+    def script(call: ModelCall) -> str:
+        sent.append(call.address)
+        if len(sent) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return "It is 4."
+
+    first = podium("run", "sum.team", "--set", "teams=1", script=script)
+    assert first.exit_code == Exit.INTERRUPTED, first.stderr
+    assert "Stopping" in first.stderr
+    (run,) = re.findall(r"Next: podium resume (\S+)", first.stderr)
+    answered = set(sent)
+    second = podium("resume", run, script=script)
+    assert (second.exit_code, second.stdout) == (0, "It is 4.\n"), second.stderr
+    assert len(sent) == len(set(sent)) == 3
+    assert answered < set(sent)
+
+
+def test_what_was_allowed_at_the_start_is_allowed_when_taken_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (folder / "py.team").write_text(SUM.replace("number(4)", 'python("own_checks:right")'))
+    (folder / "own_checks.py").write_text("def right(attempt, task):\n    return True\n")
+
+    def script(call: ModelCall) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return "It is 4."
+
+    first = podium("run", "py.team", "--allow", "python:own_checks:*", script=script)
+    assert first.exit_code == Exit.INTERRUPTED, first.stderr
+    second = podium("resume")
+    assert (second.exit_code, second.stdout) == (0, "It is 4.\n"), second.stderr
 
 
 def test_resume_without_a_store_is_said() -> None:

@@ -8,14 +8,13 @@ from podium.dsl.program import Budget, Price
 from podium.engine.request import ModelChoice
 from podium.engine.shell.exits import ShellError
 from podium.engine.shell.inputs import (
-    allowance,
-    allowed_hosts,
-    allowed_options,
+    allow_rules,
     caps,
     model_choices,
     only_program,
     parameters,
 )
+from podium.engine.shell.loading import project_rules
 
 ENVIRON = {"PODIUM_PARAM_a": "env", "PODIUM_PARAM_b": "env", "PODIUM_PARAM_c": "env"}
 
@@ -80,22 +79,34 @@ def test_a_price_without_its_model_is_refused() -> None:
         model_choices([], ["fast:free"])
 
 
-def test_permissions_are_kinds_and_patterns() -> None:
-    allow = allowance([*allowed_options(["env:FAST_*", "host:10.0.0.7"]), ("python", "checks:*")])
-    assert allow("env", "FAST_KEY")
-    assert allow("python", "checks:run")
-    assert not allow("env", "HOME")
-    assert not allow("file", "FAST_KEY")
+def test_permissions_are_rules_and_naming_a_server_allows_its_host() -> None:
+    models = model_choices(["http://gpu1:8000/v1"], [])
+    assert allow_rules(["env:FAST_*", "python:checks:run"], models) == [
+        "env:FAST_*",
+        "python:checks:run",
+        "host:gpu1",
+    ]
 
 
 @pytest.mark.parametrize("text", ["env", "env:", "door:x", ":x"])
 def test_a_permission_of_no_kind_is_refused(text: str) -> None:
     with pytest.raises(ShellError, match="KIND"):
-        allowed_options([text])
+        allow_rules([text], [])
 
 
-def test_naming_a_server_allows_its_host() -> None:
-    assert allowed_hosts(model_choices(["http://gpu1:8000/v1"], [])) == [("host", "gpu1")]
+def test_a_project_allows_by_kind(tmp_path: Path) -> None:
+    path = tmp_path / "podium.toml"
+    assert project_rules(path) == []
+    path.write_text('[allow]\nenv = ["A", "B_*"]\nhost = ["gpu1"]\n')
+    assert project_rules(path) == ["env:A", "env:B_*", "host:gpu1"]
+
+
+@pytest.mark.parametrize("text", ["allow = 1", "[allow]\ndoor = []", "[allow]\nenv = 1", "["])
+def test_a_project_file_that_allows_nothing_known_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "podium.toml"
+    path.write_text(text)
+    with pytest.raises(ShellError, match=r"podium\.toml"):
+        project_rules(path)
 
 
 def test_the_only_program_of_a_folder_needs_no_name(tmp_path: Path) -> None:

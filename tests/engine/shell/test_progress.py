@@ -64,7 +64,7 @@ def test_above_twenty_branches_only_their_states_are_counted() -> None:
     fold = folded(*run_of(21, NodeEnded("main/parallel/2.squad", "passed", "", 1.0)))
     assert [(line.name, line.state, line.spent) for line in view(fold, Budget(), 0.0).lines] == [
         ("20 branches", "running", "$50.00, 300k tokens"),
-        ("1 branches", "passed", "$2.50, 15k tokens"),
+        ("1 branch", "passed", "$2.50, 15k tokens"),
     ]
 
 
