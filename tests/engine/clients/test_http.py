@@ -502,3 +502,12 @@ async def listening(talk: Talk) -> AsyncGenerator[str]:
         tasks.start_soon(listener.serve, guarded)
         yield f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
         tasks.cancel_scope.cancel()
+
+
+def test_under_trio_the_client_says_that_it_needs_asyncio() -> None:
+    async def enter() -> None:
+        async with HttpClient({}):
+            pass
+
+    with pytest.raises(RuntimeError, match="under asyncio only, not under trio"):
+        anyio.run(enter, backend="trio")
