@@ -133,12 +133,19 @@ class Evaluator:
             self._depth -= 1
 
     def _too_much(self, place: Place) -> None:
-        if self._steps > MOST_STEPS:
-            if not any(p.code == "E404" for p in self.problems):
-                self.error("E404", "the program expands without end", place)
+        code = "E404" if self._steps > MOST_STEPS else "E403"
+        if any(p.code == code for p in self.problems):
+            return
+        if code == "E404":
+            self.error(
+                code,
+                "the program expands to too many parts",
+                place,
+                help="count copies with `parallel(n) of …` instead of listing them",
+            )
         else:
             self.error(
-                "E403",
+                code,
                 f"this is nested more than {MOST_DEEP} deep",
                 place,
                 help="name the inner part: `flow inner = …`",

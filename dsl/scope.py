@@ -6,6 +6,7 @@ the callables of the language.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from . import syntax
 from .calls import FORMS
@@ -39,7 +40,7 @@ class Files:
         if source.name in self.modules:
             return self.modules[source.name]
         self.sources.append(source)
-        file, problems = parse(source)
+        file, problems = _parsed(source)
         self.problems.extend(problems)
         module = Module(source, file, {}, {})
         self.modules[source.name] = module
@@ -167,6 +168,13 @@ def _last(statement: syntax.Import) -> str:
 
 def _nothing() -> syntax.File:
     return syntax.File(None, (), (), Span(0, 0))
+
+
+@lru_cache(maxsize=32)
+def _parsed(source: Source) -> tuple[syntax.File, tuple[Problem, ...]]:
+    """The tree of source: a run is checked and then compiled, and every program imports the same library."""
+    file, problems = parse(source)
+    return file, tuple(problems)
 
 
 # --- what a file says about its own names ---------------------------------------------------------
