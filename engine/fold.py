@@ -11,7 +11,6 @@ from typing import Any, Literal, assert_never
 
 from podium.dsl.program import Budget
 
-from .call import Usage
 from .event import (
     AccountOpened,
     CallAnswered,
@@ -29,52 +28,8 @@ from .event import (
     Scored,
     Stamped,
 )
-from .ledger import NOTHING, Amount
-
-MICRO = 1_000_000  # micro-dollars in a dollar
-_NO_TOKENS = Usage()
-
-
-@dataclass(frozen=True, slots=True)
-class Spend:
-    """amount: as settled. usage: tokens by kind, as reported or bounded.
-
-    unknown: calls whose cost is not the server's figure but an upper bound of ours.
-    unpriced: calls of models without a known price, whose dollars are nobody's figure.
-    """
-
-    amount: Amount = NOTHING
-    usage: Usage = _NO_TOKENS
-    unknown: int = 0
-    unpriced: int = 0
-
-    def plus(self, other: "Spend") -> "Spend":
-        return Spend(
-            self.amount.plus(other.amount),
-            self.usage.plus(other.usage),
-            self.unknown + other.unknown,
-            self.unpriced + other.unpriced,
-        )
-
-    @property
-    def usd(self) -> float | None:
-        """Dollars; None where a model without a known price was called."""
-        return None if self.unpriced else self.amount.usd / MICRO
-
-    def as_json(self) -> dict[str, Any]:
-        """The `spent` object of every JSON answer. Input includes cached, output includes reasoning."""
-        usage = self.usage
-        return {
-            "usd": self.usd,
-            "calls": self.amount.calls,
-            "tokens": {
-                "input": usage.input,
-                "cached": usage.cached,
-                "output": usage.output,
-                "reasoning": usage.reasoning,
-            },
-            "unknown_calls": self.unknown,
-        }
+from .spend import MICRO, NO_SPEND
+from .spend import Spend as Spend
 
 
 @dataclass(slots=True)
@@ -87,7 +42,7 @@ class Node:
     outcome: str | None = None
     reason: str = ""
     score: float | None = None
-    own: Spend = Spend()
+    own: Spend = NO_SPEND
 
 
 @dataclass(slots=True)
@@ -102,7 +57,7 @@ class Branch:
     activity: str = ""
     outcome: str | None = None
     score: float | None = None
-    spend: Spend = Spend()
+    spend: Spend = NO_SPEND
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +97,8 @@ class Fold:
     branches: dict[str, Branch] = field(default_factory=dict[str, Branch])
     scores: dict[tuple[str, str], Score] = field(default_factory=dict[tuple[str, str], Score])
     waiting: dict[str, CallWaits] = field(default_factory=dict[str, CallWaits])
-    total: Spend = Spend()
-    outside: Spend = Spend()
+    total: Spend = NO_SPEND
+    outside: Spend = NO_SPEND
     budget: Budget | None = None
     best: Best | None = None
     ended: RunEnded | None = None
@@ -221,7 +176,7 @@ class Fold:
 
     def totals(self) -> dict[str, Spend]:
         """What each node spent with all that lies below it, by address."""
-        sums = dict.fromkeys(self.nodes, Spend())
+        sums = dict.fromkeys(self.nodes, NO_SPEND)
         for address, node in self.nodes.items():
             above: str | None = address
             while above is not None:
@@ -320,7 +275,8 @@ class Fold:
 
     def _busy(self, address: str, activity: str) -> None:
         if branch := self._branch(address):
-            branch.activity = activity
+            where = address.removeprefix(branch.address).strip("/").partition("/")[0]
+            branch.activity = f"{where} {activity}".lstrip()
 
     # --- addresses ---------------------------------------------------------------------------
 

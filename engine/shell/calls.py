@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from podium.engine.call import ModelReply, reply_of
-from podium.engine.event import CallAnswered, CallFailed, CallIntended, Stamped
-from podium.engine.fold import Spend
-
+from ..call import ModelReply, reply_of
+from ..event import CallAnswered, CallFailed, CallIntended, Stamped
+from ..fold import Spend
 from .safe import safe_line
 from .summary import dollars
 from .units import show_count

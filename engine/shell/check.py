@@ -4,8 +4,8 @@ import click
 
 from podium.dsl.compile import check
 from podium.dsl.problem import Problem, ProgramError, has_errors
-from podium.engine.library import DiskLibrary
 
+from ..library import DiskLibrary
 from .exits import Exit
 from .reports import show
 from .texts import read_program

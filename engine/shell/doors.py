@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from podium.engine.run import Engine
+    from ..run import Engine
 
 Opened = AbstractAsyncContextManager["Engine"]
 
@@ -24,6 +24,6 @@ class Doors:
     def opened(self, store: str) -> Opened:
         if self.engine is not None:
             return self.engine(store)
-        from podium.engine.run import Engine
+        from ..run import Engine
 
         return Engine(store, environ=self.environ, tell=lambda text: click.echo(text, err=True))

@@ -4,8 +4,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from podium.engine.fold import Fold, result_json
-
+from ..fold import Fold, result_json
 from .exits import Exit, exit_of
 from .safe import safe, safe_json
 from .session import Ended, Viewing

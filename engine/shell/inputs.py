@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from podium.dsl.program import Budget
 from podium.dsl.source import Source
-from podium.engine.library import ALLOWED_KINDS
-from podium.engine.request import ModelChoice, Parameters, Request
 
+from ..library import ALLOWED_KINDS
+from ..request import ModelChoice, Parameters, Request
 from . import units
 from .exits import ShellError
 from .texts import read_text

@@ -12,9 +12,9 @@ from podium.dsl.parse import parse
 from podium.dsl.problem import Problem
 from podium.dsl.program import Program
 from podium.dsl.source import Source
-from podium.engine.library import ALLOWED_KINDS, DiskLibrary, allowance
-from podium.engine.request import Request, compiled
 
+from ..library import ALLOWED_KINDS, DiskLibrary, allowance
+from ..request import Request, compiled
 from .exits import ShellError
 from .inputs import Asked, allow_rules, only_program, request_of
 from .texts import read_program, read_text

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from podium.dsl.program import Budget
-from podium.engine.fold import Branch, Fold
 
+from ..fold import Branch, Fold
 from .safe import safe_line
 from .units import show_count, show_seconds, show_usd
 

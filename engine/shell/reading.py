@@ -5,8 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from podium.engine.store import RunRecord, Store, StoreError
-
+from ..store import RunRecord, Store, StoreError
 from .exits import ShellError
 
 

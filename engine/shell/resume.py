@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.dsl.problem import ProgramError
-from podium.engine.event import CallAnswered, CallFailed, CallIntended
-from podium.engine.library import project_root
-from podium.engine.store import RunRecord, Store
 
+from ..event import CallAnswered, CallFailed, CallIntended
+from ..library import project_root
+from ..store import RunRecord, Store
 from .doors import Doors
 from .ending import conclude
 from .exits import ShellError
@@ -22,7 +22,7 @@ from .session import RunningRun, carry
 from .units import show_count, show_usd
 
 if TYPE_CHECKING:
-    from podium.engine.run import Engine
+    from ..run import Engine
 
 
 @click.command(

@@ -9,8 +9,8 @@ import click
 
 from podium.dsl.parse import parse
 from podium.dsl.problem import ProgramError
-from podium.engine.request import to_json
 
+from ..request import to_json
 from .doors import Doors
 from .ending import conclude
 from .inputs import Asked
@@ -22,7 +22,7 @@ from .session import RunningRun, carry
 from .texts import read_program
 
 if TYPE_CHECKING:
-    from podium.engine.run import Engine
+    from ..run import Engine
 
 
 class RunCommand(click.Command):

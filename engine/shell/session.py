@@ -12,15 +12,15 @@ import anyio.abc
 import click
 
 from podium.dsl.program import Program
-from podium.engine.call import CallError
-from podium.engine.event import RunEnded, Stamped
-from podium.engine.fold import Fold
-from podium.engine.journal import Diverged
-from podium.engine.outcome import reason, word
-from podium.engine.result import RunResult
-from podium.engine.run import NotResumable
-from podium.engine.store import RunOwned, StoreError
 
+from ..call import CallError
+from ..event import RunEnded, Stamped
+from ..fold import Fold
+from ..journal import Diverged
+from ..outcome import reason, word
+from ..result import RunResult
+from ..run import NotResumable
+from ..store import RunOwned, StoreError
 from .exits import Exit, ShellError
 from .safe import safe
 from .sinks import EventLog, OutFolder

@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from podium.engine.fold import Fold, Spend, fold, result_json
-from podium.engine.store import RunRecord, Store
-
+from ..fold import Fold, Spend, fold, result_json
+from ..store import RunRecord, Store
 from .calls import Tried, line, tries
 from .ending import answer_text, table_of
 from .exits import ShellError

@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from podium.engine.event import Improved, RunEnded, Stamped, body, kind_of
-
+from ..event import Improved, RunEnded, Stamped, body, kind_of
 from .exits import ShellError
 from .texts import write_whole
 

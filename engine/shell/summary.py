@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from podium.engine.fold import Fold, Node, Spend
-
+from ..fold import Fold, Node, Spend
 from .safe import safe_line
 from .units import show_count, show_seconds, show_usd
 

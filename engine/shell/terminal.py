@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from podium.dsl.program import Budget
-from podium.engine.event import Stamped
-from podium.engine.fold import Fold
 
+from ..event import Stamped
+from ..fold import Fold
 from .progress import View, one_line, view
 
 LINE_EVERY_S = 10.0  # of the run's own time, without a terminal

@@ -7,11 +7,11 @@ import click
 
 from podium.dsl.problem import ProgramError
 from podium.dsl.program import Task, Verifier
-from podium.engine.call import CallError, VerifierCall
-from podium.engine.reduce import settled
-from podium.engine.value import Json, Verdict
-from podium.engine.verify import judge
 
+from ..call import CallError, VerifierCall
+from ..reduce import settled
+from ..value import Json, Verdict
+from ..verify import judge
 from .doors import Doors
 from .exits import Exit, ShellError, exit_of
 from .inputs import Asked

@@ -242,7 +242,7 @@ def test_a_resumed_run_is_live_again_and_keeps_its_seconds() -> None:
 def test_branches_of_the_outermost_parallel_are_the_lines_of_progress() -> None:
     folded = fold(stamped(*RUN[:9]))
     assert {key: branch.activity for key, branch in folded.branches.items()} == {
-        "main/1.parallel/1.squad": "asks fast",
+        "main/1.parallel/1.squad": "r1.m1 asks fast",
         "main/1.parallel/2.squad": "scored 2",
     }
     assert folded.branches["main/1.parallel/2.squad"].spend == Spend(SPENT, USAGE)
