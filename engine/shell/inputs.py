@@ -5,10 +5,10 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from podium.dsl.program import Budget
+from podium.dsl.program import Budget, Price
 from podium.dsl.source import Source
+from podium.dsl.verifiers import host_of, is_loopback
 
 from ..library import ALLOWED_KINDS
 from ..request import ModelChoice, Parameters, Request
@@ -112,15 +112,14 @@ def model_choices(models: Sequence[str], prices: Sequence[str]) -> tuple[ModelCh
     for text in models:
         name, url = _split_name(text)
         address, _, served = url.partition("#")
-        if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
+        if host_of(address) is None:
             raise ShellError(
                 f'--model "{text}" is neither a URL nor NAME=URL: write '
                 "http://127.0.0.1:8080/v1, or NAME=http://... for the model NAME of the file"
             )
-        price = priced.pop(name, None)
-        choices.append(
-            ModelChoice(address, name, served, None if price is None else units.price(price))
-        )
+        rates = priced.pop(name, None)
+        price = units.price(rates) if rates is not None else _usual_price(address)
+        choices.append(ModelChoice(address, name, served, price))
     if priced:
         name = next(iter(priced))
         raise ShellError(
@@ -128,6 +127,11 @@ def model_choices(models: Sequence[str], prices: Sequence[str]) -> tuple[ModelCh
             + ("URL" if name is None else f"{name}=URL")
         )
     return tuple(choices)
+
+
+def _usual_price(url: str) -> Price | None:
+    """Free on this machine, unknown elsewhere."""
+    return Price() if is_loopback(host_of(url) or "") else None
 
 
 def _split_name(text: str) -> tuple[str | None, str]:
@@ -152,7 +156,7 @@ def allow_rules(texts: Iterable[str], models: Iterable[ModelChoice]) -> list[str
         if not pattern or kind not in ALLOWED_KINDS:
             kinds = ", ".join(ALLOWED_KINDS)
             raise ShellError(f'--allow "{text}" is not KIND:PATTERN; KIND is one of {kinds}')
-    hosts = [urlsplit(choice.url).hostname for choice in models]
+    hosts = [host_of(choice.url) for choice in models]
     return [*rules, *(f"host:{host}" for host in hosts if host)]
 
 

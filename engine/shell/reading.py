@@ -4,7 +4,14 @@ import difflib
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
+from podium.dsl.problem import ProgramError
+from podium.dsl.program import Program
+
+from ..fold import Fold
+from ..library import StoredLibrary
+from ..request import compiled, from_json
 from ..store import RunRecord, Store, StoreError
 from .exits import ShellError
 
@@ -43,3 +50,33 @@ def find_run(store: Store, name: str) -> RunRecord:
         case _:
             ids = ", ".join(record.id for record in close[:5])
             raise ShellError(f"{name} stands for several runs: {ids}")
+
+
+def fold_of(store: Store, record: RunRecord) -> Fold:
+    """The run's events, folded, with the prices and the direction that its program knows."""
+    unpriced: frozenset[str] = frozenset()
+    better: Literal["higher", "lower"] = "higher"
+    if (program := _program(record)) is not None:
+        unpriced = unpriced_models(program)
+        better = program.tasks[0].better if program.tasks else "higher"
+    folded = Fold(unpriced, better)
+    for stamped in store.events(record.id):
+        folded.add(stamped)
+    return folded
+
+
+def unpriced_models(program: Program) -> frozenset[str]:
+    """The names of its models whose price nobody said."""
+    return frozenset(name for name, model in program.models.items() if model.price is None)
+
+
+def _program(record: RunRecord) -> Program | None:
+    """What the run runs; None where it came as an object, or an older Podium wrote what we cannot read."""
+    if not record.request:
+        return None
+    try:
+        asked = from_json(record.request)
+        program, _ = compiled(asked, StoredLibrary(asked.texts))
+    except (ProgramError, KeyError, TypeError):
+        return None
+    return program

@@ -22,6 +22,7 @@ from ..result import RunResult
 from ..run import NotResumable
 from ..store import RunOwned, StoreError
 from .exits import Exit, ShellError
+from .reading import unpriced_models
 from .safe import safe
 from .sinks import EventLog, OutFolder
 from .terminal import Progress, is_lively, progress
@@ -151,9 +152,8 @@ async def _session(
 def _watching(run: RunningRun, viewing: Viewing, ended: Ended) -> Generator[Progress, None, None]:
     """Inside, every event of the run reaches the fold, the screen, the log and the folder, in order."""
     program = run.program
-    unpriced = frozenset(name for name, model in program.models.items() if model.price is None)
     better = program.tasks[0].better if program.tasks else "higher"
-    folded = ended.folded = Fold(unpriced, better)
+    folded = ended.folded = Fold(unpriced_models(program), better)
     out = viewing.out or program.out
     with ExitStack() as stack:
         sinks: list[Callable[[Stamped], None]] = [folded.add]

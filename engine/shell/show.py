@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..fold import Fold, Spend, fold, result_json
+from ..fold import Fold, Spend, result_json
 from ..store import RunRecord, Store
 from .calls import Tried, line, tries
 from .ending import answer_text, table_of
 from .exits import ShellError
 from .options import json_option, store_option
-from .reading import find_run, open_store
+from .reading import find_run, fold_of, open_store
 from .safe import safe, safe_json, safe_line
 from .summary import Row, best_team, dollars, headline, one_agent, price_table, what_next
 from .units import show_count
@@ -40,7 +40,7 @@ def command(run: str | None, address: str | None, store: str, as_json: bool) -> 
             _list(opened, as_json=as_json)
             return
         record = find_run(opened, run)
-        folded = fold(opened.events(record.id))
+        folded = fold_of(opened, record)
         if address is None:
             _run(folded, record, store, as_json=as_json)
         else:

@@ -318,6 +318,18 @@ def test_an_endpoint_that_cannot_be_used_is_exit_4_at_once(
     assert "Traceback" not in result.stderr
 
 
+def test_a_price_that_nobody_knows_is_null_and_stays_so_when_shown(folder: Path) -> None:
+    (folder / "far.team").write_text(SUM.replace("http://127.0.0.1:9", "https://far.test"))
+    text = (folder / "far.team").read_text().replace(", price = none", "")
+    (folder / "far.team").write_text(text)
+    result = podium("run", "far.team", "one", "--allow", "host:far.test", "--json")
+    assert result.exit_code == 0, result.stderr
+    shown = json.loads(result.stdout)
+    assert shown["spent"]["usd"] is None
+    assert json.loads(podium("show", shown["run"], "--json").stdout) == shown
+    assert "unknown" in podium("show", shown["run"]).stdout
+
+
 def test_events_and_the_best_answer_are_written(folder: Path) -> None:
     podium("run", "sum.team", "--events", "e.jsonl", "--out", "out", "--quiet")
     lines = [json.loads(line) for line in (folder / "e.jsonl").read_text().splitlines()]
@@ -390,6 +402,17 @@ def test_what_was_allowed_at_the_start_is_allowed_when_taken_up(
     assert first.exit_code == Exit.INTERRUPTED, first.stderr
     second = podium("resume")
     assert (second.exit_code, second.stdout) == (0, "It is 4.\n"), second.stderr
+
+
+def test_an_expression_is_taken_up_too() -> None:
+    def script(call: ModelCall) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return "It is 4."
+
+    words = ["run", "-e", "team(2, rounds = 1)", "--task", "words", "--max-tokens", "50k"]
+    first = podium(*words, "--model", "http://127.0.0.1:9/v1", script=script)
+    assert first.exit_code == Exit.INTERRUPTED, first.stderr
+    assert podium("resume").exit_code == Exit.NOT_PASSED
 
 
 def test_resume_without_a_store_is_said() -> None:

@@ -68,7 +68,12 @@ def test_models_are_urls_with_a_name_a_served_name_and_a_price() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["fast", "ftp://x", "fast=", "http://"])
+def test_a_model_on_this_machine_is_free_and_elsewhere_its_price_is_unknown() -> None:
+    urls = ["http://localhost:1/v1", "http://[::1]:1/v1", "http://127.0.0.2:1", "http://gpu1:1/v1"]
+    assert [choice.price for choice in model_choices(urls, [])] == [Price()] * 3 + [None]
+
+
+@pytest.mark.parametrize("text", ["fast", "ftp://x", "fast=", "http://", "http://["])
 def test_what_is_no_url_is_no_model(text: str) -> None:
     with pytest.raises(ShellError, match="neither a URL"):
         model_choices([text], [])
