@@ -87,8 +87,8 @@ class Guard:
     """A budget with a policy, around the nodes below it.
 
     seconds: its time as declared. open: calls in the air, with the address of who asks.
-    cut: where time ran out in an earlier life; it is up again once the same calls are reached and the same attempts
-    are there.
+    cut: where time ran out in an earlier life; it is up again once the same calls are reached and the same
+    attempts are there.
     """
 
     account: str

@@ -29,10 +29,10 @@ _WORDS = {
     "stop": ("stop", "decision"),
 }
 _FIELD = {word: name for name, words in _WORDS.items() for word in words}
+_ANY = "|".join(sorted(map(re.escape, _FIELD), key=len, reverse=True))
+# `**Size:** 3` with its value, or `### Size` alone with a mark before it: a bare word is an answer.
 _HEADING = re.compile(
-    r"^[\W_]*(" + "|".join(sorted(map(re.escape, _FIELD), key=len, reverse=True)) + r")"
-    r"(?:[\s*_`\"]*[:=][\s*_`\"]*(.*)|[\s*_`\"]*)$",
-    re.IGNORECASE,
+    rf"^[\W_]*(?:({_ANY})[\s*_`\"]*[:=][\s*_`\"]*(.*)|(?<=[\W_])({_ANY})[\W_]*)$", re.IGNORECASE
 )
 _OUTPUT = {
     "size": OutputField("size", "int"),
@@ -106,7 +106,7 @@ def _headed(text: str) -> dict[str, Json]:
     for line in text.splitlines():
         heading = _HEADING.match(line.strip())
         if heading is not None:
-            name = _FIELD[heading[1].casefold()]
+            name = _FIELD[(heading[1] or heading[3]).casefold()]
             fields[name] = [heading[2] or ""]
         elif name:
             fields[name].append(line)

@@ -110,7 +110,9 @@ async def test_inflight_bounds_how_many_branches_run_at_once() -> None:
     client = ScriptedClient(slowly)
     played = await play(program(flow), client)
     assert client.most == 2
-    assert played.calls == [f"main/parallel/{i}.agent/c1" for i in range(1, 8)]
+    first = [address.split("/")[2] for address in played.calls[:2]]
+    assert sorted(first) == ["1.agent", "2.agent"]
+    assert len(played.calls) == 7
 
 
 async def test_a_mix_numbers_its_branches_through_and_nested_many_flatten() -> None:
