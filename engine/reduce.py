@@ -12,16 +12,20 @@ from .condition import Facts, holds
 from .value import Attempt, Json, Many, Value, Verdict
 
 Better = Literal["higher", "lower"]
-Rank = tuple[bool, bool, bool, float]
+Rank = tuple[bool, bool, bool, float, bool]
 
 
 def rank(verdict: Verdict | None, better: Better) -> Rank:
-    """The place of a verdict among others, larger is better: passed, then not failed, then the score."""
+    """The place of a verdict among others, larger is better: passed, then any score, then by the score.
+
+    No verdict comes last of all.
+    """
     if verdict is None:
-        return (False, False, False, 0.0)
+        return (False, False, False, 0.0, False)
     score = 0.0 if verdict.score is None else verdict.score
     turned = -score if better == "lower" else score
-    return (verdict.passed is True, verdict.score is not None, verdict.passed is None, turned)
+    scored = verdict.score is not None
+    return (True, verdict.passed is True, scored, turned, verdict.passed is None)
 
 
 def settled(verdict: Verdict, task: Task, verifier: Verifier) -> Verdict:
@@ -84,7 +88,10 @@ def attempts_of(value: Value | None) -> tuple[Attempt, ...]:
             return ()
 
 
-def order(address: str) -> tuple[str | int, ...]:
-    """A sort key for addresses: as written, but with numbers by size (branch 10 after branch 9)."""
-    pieces = re.split(r"(\d+)", address.replace("/", "\0"))  # a parent sorts before its children
-    return tuple(int(piece) if i % 2 else piece for i, piece in enumerate(pieces))
+def order(address: str) -> tuple[tuple[str | int, ...], ...]:
+    """A sort key for addresses: parents before children, numbers by size (branch 10 after branch 9)."""
+    return tuple(_pieces(segment) for segment in address.split("/"))
+
+
+def _pieces(segment: str) -> tuple[str | int, ...]:
+    return tuple(int(p) if i % 2 else p for i, p in enumerate(re.split(r"(\d+)", segment)))
