@@ -21,6 +21,7 @@ _OPERATORS = {
     *("TOKENS", "CALLS"),
 }
 _NEXT = {"KIND", "IMPORT", "FROM", END}
+_INCLUDED = {"an operator": _OPERATORS, "a value": _STARTS}
 _NAMED = {
     "NAME": "a name",
     "STRING": "a string",
@@ -47,7 +48,7 @@ def phrase(accepts: Collection[str]) -> str:
         (_OPERATORS - {"TOKENS", "CALLS"}, "an operator"),
     ):
         if group <= rest:
-            rest -= group | (_OPERATORS if name == "an operator" else set())
+            rest -= group | _INCLUDED.get(name, set())
             found.append(name)
     if END in rest:
         found.append("the end")

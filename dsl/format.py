@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from . import syntax as s
 from .layout import Shape, Tok, attached, nested, shape_of
@@ -95,10 +95,10 @@ def _above(tok: Tok, *, first: bool) -> list[str]:
 
 
 def _apart(before: _Block, block: _Block) -> bool:
-    """Whether a blank line stands between two declarations: always, but in a run of one-liners."""
-    alike = before.word == block.word or {before.word, block.word} <= _IMPORTS
-    run = alike and len(before.lines) == len(block.lines) == 1
-    return block.blank or not run
+    """Whether a blank line stands between two declarations: always, but among imports and one-liners of a kind."""
+    imports = {before.word, block.word} <= _IMPORTS
+    short = len(before.lines) == len(block.lines) == 1
+    return block.blank or not (imports or (short and before.word == block.word))
 
 
 # --- checks --------------------------------------------------------------------------------------
@@ -130,7 +130,10 @@ def _comments(text: str) -> list[str]:
 
 
 def same(first: object, second: object) -> bool:
-    """Whether two trees are equal but for their spans. Walks without recursion."""
+    """Whether two trees are equal but for their spans. Walks without recursion.
+
+    Both have the same type where one is looked into, so what holds of the first holds of the second.
+    """
     todo = [(first, second)]
     while todo:
         a, b = todo.pop()
@@ -138,10 +141,11 @@ def same(first: object, second: object) -> bool:
             return False
         if isinstance(a, Span):
             continue
-        if isinstance(a, tuple) and isinstance(b, tuple):
-            if len(a) != len(b):
+        if isinstance(a, tuple):
+            left, right = cast(tuple[object, ...], a), cast(tuple[object, ...], b)
+            if len(left) != len(right):
                 return False
-            todo.extend(zip(a, b, strict=True))
+            todo.extend(zip(left, right, strict=True))
         elif is_dataclass(a):
             todo.extend((getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
         elif a != b:

@@ -14,13 +14,13 @@ from lark import Token
 from lark.lexer import PatternStr, TerminalDef
 
 from . import quantity
+from .kinds import KINDS
 from .tree import grammar
 
 ERROR = "ERROR"
 MOST_CHARACTERS = 1_000_000
 MOST_TOKENS = 200_000
 STARTERS = frozenset({"KIND", "EDITION", "IMPORT", "FROM"})
-KINDS = ("model", "role", "verifier", "task", "flow", "param", "run", "test", "experiment")
 
 _WORD = re.compile(r"[A-Za-z_][0-9A-Za-z_]*")
 # Where reading goes on after a prompt that never closes: a known word in column 1.

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from lark import Token
 
 from . import syntax as s
-from .lex import KINDS, begin, end
+from .kinds import KINDS
+from .lex import begin, end
 from .names import did_you_mean, either, near
 from .problem import Edit, Problem
 from .quantity import BAD_ESCAPE, LONGEST, exact, fits
@@ -77,7 +79,7 @@ def unknown_kind(source: Source, tokens: Sequence[Token]) -> Finding | None:
     return Finding(problem, tuple(edits))
 
 
-def misread(source: Source, entries: Entries) -> Finding | None:
+def misread(source: Source, tokens: Sequence[Token], entries: Entries) -> Finding | None:
     """What the grammar lets pass: two declarations on a line, or types in the body of one."""
     spans = [item.span for item in entries.imports] + [d.span for d in entries.declarations]
     if len(spans) + (entries.edition is not None) > 1:
@@ -90,16 +92,16 @@ def misread(source: Source, entries: Entries) -> Finding | None:
         )
         return Finding(problem, ((Edit(Span(span.start, span.start), "\n"),),))
     for declaration in entries.declarations:
-        for field in _body(source, declaration.value):
+        for field in _body(tokens, declaration.value):
             if field.type is not None:
                 return _typed(source, field, field.type)
     return None
 
 
-def _body(source: Source, value: s.Expr | None) -> Iterable[s.Field]:
+def _body(tokens: Sequence[Token], value: s.Expr | None) -> Iterable[s.Field]:
     """The fields that set what a declaration is; a record behind `=` is a value and may hold types."""
     match value:
-        case s.Record(fields=fields) if not _follows_equal(source.text, value.span.start):
+        case s.Record(fields=fields) if not _follows_equal(tokens, value.span.start):
             return fields
         case s.With(record=s.Record(fields=fields)):
             return fields
@@ -107,10 +109,9 @@ def _body(source: Source, value: s.Expr | None) -> Iterable[s.Field]:
             return ()
 
 
-def _follows_equal(text: str, at: int) -> bool:
-    while at and text[at - 1] in " \t\r\n\f":
-        at -= 1
-    return text.endswith("=", 0, at)
+def _follows_equal(tokens: Sequence[Token], at: int) -> bool:
+    pairs = pairwise(tokens)
+    return any(after.start_pos == at and before.type == "EQUAL" for before, after in pairs)
 
 
 def _typed(source: Source, field: s.Field, kind: s.Type) -> Finding:
@@ -136,13 +137,14 @@ def wrong_colon(source: Source, colon: Span, what: str, name: str) -> Problem:
 
 def misused(source: Source, tokens: Sequence[Token]) -> Finding | None:
     """Words that are reserved for later, and counts that are no whole numbers."""
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+    for token in tokens:
         if token.type == "NAME" and token in _LATER:
             return reserved(source, token, quoted=False)
-        if token.type == "NUMBER" and following is not None:
-            value = exact(token)
-            if following.type in ("TOKENS", "CALLS") and value != value.to_integral_value():
-                return _whole_number(source, token, following)
+    for number, unit in pairwise(tokens):
+        if number.type == "NUMBER" and unit.type in ("TOKENS", "CALLS"):
+            value = exact(number)
+            if value != value.to_integral_value():
+                return _whole_number(source, number, unit)
     return None
 
 
@@ -214,15 +216,15 @@ def _string(source: Source, token: Token) -> Finding:
 
 
 def _escape(source: Source, token: Token) -> Finding:
-    bad = BAD_ESCAPE.search(token)
-    at = begin(token) + (bad.end() if bad else 1) - 1
+    places = [begin(token) + bad.end() - 1 for bad in BAD_ESCAPE.finditer(token)]
+    at = places[0]
     problem = Problem(
         "T032",
         f"`{source.text[at : at + 2]}` is no escape of a string",
         Place(source, Span(at, at + 2)),
         help='the escapes are `\\n \\t \\r \\" \\\\ \\u00e9`; for a backslash write `\\\\`',
     )
-    return Finding(problem, ((Edit(Span(at, at), "\\"),),))
+    return Finding(problem, (tuple(Edit(Span(at, at), "\\") for at in places),))
 
 
 def _single_quotes(source: Source, token: Token) -> Finding:

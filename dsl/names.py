@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 _ENOUGH = 0.6  # of 1: difflib's own cut-off for "close"
+_SWAPPED = 0.99  # the same letters in another order: the commonest slip, which difflib rates low
 _LONGEST = 80  # characters: comparing takes the square of the length
 
 
@@ -19,7 +20,8 @@ def near(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     for candidate in sorted(set(candidates) - {name}):
         matcher.set_seq1(candidate[:_LONGEST].lower())
         if matcher.real_quick_ratio() >= _ENOUGH and matcher.quick_ratio() >= _ENOUGH:
-            scored.append((matcher.ratio(), candidate))
+            swapped = sorted(candidate.lower()) == sorted(name.lower())
+            scored.append((_SWAPPED if swapped else matcher.ratio(), candidate))
     close = sorted((-ratio, candidate) for ratio, candidate in scored if ratio >= _ENOUGH)
     return [candidate for _, candidate in close[:limit]]
 

@@ -61,18 +61,21 @@ def parse_expression(source: Source) -> tuple[s.Expr | None, list[Problem]]:
 class _Piece:
     """What is parsed on its own: a declaration of a file, or an expression.
 
-    extent is where it lies, up to the next declaration.
+    extent is where it lies, up to the next declaration; behind is that one's first word.
     """
 
     source: Source
     tokens: list[Token]
     extent: Span
+    behind: Span
     entry: Literal["file", "expr"]
 
-    def outcome(self) -> tuple[Outcome, Problem | None]:
-        """What was read, and the one problem reported of it, with edits that were tried."""
+    def outcome(self, *, edits: bool = True) -> tuple[Outcome, Problem | None]:
+        """What was read, and the one problem reported of it. edits: try some, which takes its time."""
         result, finding = self._read()
-        return result, None if finding is None else self._tried(finding)
+        if finding is None:
+            return result, None
+        return result, self._tried(finding) if edits else finding.problem
 
     def _read(self) -> tuple[Outcome, Finding | None]:
         kind = unknown_kind(self.source, self.tokens)
@@ -81,9 +84,9 @@ class _Piece:
             return None, kind or finding
         result = run(tokens, self.entry)
         if isinstance(result, Stuck):
-            behind = Span(self.extent.end, self.extent.end + 1)
-            return None, kind or explain(Broken(self.source, tokens, result.at, self.entry, behind))
-        wrong = misread(self.source, result) if isinstance(result, Entries) else None
+            broken = Broken(self.source, tokens, result.at, self.entry, self.behind)
+            return None, kind or explain(broken)
+        wrong = misread(self.source, tokens, result) if isinstance(result, Entries) else None
         return (None if wrong else result), kind or wrong or finding
 
     def _prepared(self) -> tuple[list[Token] | None, Finding | None]:
@@ -139,22 +142,27 @@ class _Read(NamedTuple):
 
 
 def _read(source: Source, lexed: Lexed) -> Iterator[_Read]:
+    reports = 0
     for piece in _pieces(source, lexed.tokens):
-        result, problem = piece.outcome()
+        result, problem = piece.outcome(edits=reports < MOST_REPORTS)
+        reports += problem is not None
         entries = result if isinstance(result, Entries) else Entries(None, (), ())
         yield _Read(entries, problem, begin(piece.tokens[0]))
 
 
 def _pieces(source: Source, tokens: list[Token]) -> Iterator[_Piece]:
     parts = list(groups(source.text, tokens))
-    starts = [begin(part[0]) for part in parts] + [len(source.text)]
+    stop = len(source.text)
+    behind = [Span(begin(part[0]), end(part[0])) for part in parts] + [Span(stop, stop + 1)]
     for at, part in enumerate(parts):
-        yield _Piece(source, part, Span(starts[at] if at else 0, starts[at + 1]), "file")
+        extent = Span(behind[at].start if at else 0, behind[at + 1].start)
+        yield _Piece(source, part, extent, behind[at + 1], "file")
 
 
 def _whole(source: Source) -> _Piece:
     tokens = lex(source.text, columns=False).tokens
-    return _Piece(source, tokens, Span(0, len(source.text)), "expr")
+    stop = len(source.text)
+    return _Piece(source, tokens, Span(0, stop), Span(stop, stop + 1), "expr")
 
 
 def _file(read: Sequence[_Read], source: Source, comments: Sequence[Token] = ()) -> s.File:

@@ -17,6 +17,8 @@ _UNITS = {
 }
 LONGEST = 40  # characters: no quantity anybody means is longer, and int() of a long one is slow
 _LARGEST = 18  # powers of ten: below 2**63, so that every store can hold it
+_RICHEST = 12  # the same of dollars, which are kept in millionths
+_DIGITS = 4  # of an exponent
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))")
 _DURATION_PART = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?)(ms|s|m|h|d)")
@@ -27,9 +29,11 @@ def fits(text: str) -> bool:
     """Whether a number or an amount of money is short and small enough to be worked out."""
     if len(text) > LONGEST:
         return False
-    digits = text.strip("$%").rstrip("kMB").replace("_", "")
-    mantissa, _, exponent = digits.lower().partition("e")
-    return len(exponent) <= 4 and Decimal(mantissa).adjusted() + int(exponent or 0) < _LARGEST
+    mantissa, _, exponent = text.strip("$%").rstrip("kMB").replace("_", "").lower().partition("e")
+    if len(exponent) > _DIGITS:
+        return False
+    zeros = int(exponent or 0) + Decimal(_FACTORS.get(text[-1], 1)).adjusted()
+    return Decimal(mantissa).adjusted() + zeros < (_RICHEST if text[0] == "$" else _LARGEST)
 
 
 def exact(text: str) -> Decimal:

@@ -10,7 +10,8 @@ from functools import cached_property
 from lark import Token
 
 from . import expected as words
-from .lex import KINDS, begin, end
+from .kinds import KINDS
+from .lex import begin, end
 from .mistake import Finding, place, reserved, unit_apart, wrong_colon
 from .names import either
 from .problem import Edit, Label, Problem
@@ -334,11 +335,12 @@ def _joints(b: Broken, first: Token, second: Token) -> Iterator[str]:
     if words.is_quantity(first) and second.type in ("NUMBER", "DURATION"):
         yield " per"
     in_list = bool(b.open) and b.open[-1].type in ("LSQB", "LPAR") and "COMMA" in b.accepts
-    if in_list and first.type != "NUMBER":
+    counted = first.type == "NUMBER" and in_list and b.open[-1].type == "LSQB"
+    if in_list and not counted:
         yield ","
     steps = second in _STEPS
     yield from (" ->", " of") if steps else (" of", " ->")
-    if in_list and first.type == "NUMBER":
+    if counted:
         yield ","
 
 
@@ -384,7 +386,7 @@ def _indented(b: Broken) -> Finding | None:
     if bad is None or b.open or b.entry != "file" or bad.type != "NAME":
         return None
     if previous is not None and b.same_line(previous, bad):
-        return None
+        return _second(b, previous, bad)
     text = b.source.text
     blanks = Edit(Span(text.rfind("\n", 0, begin(bad)) + 1, begin(bad)), "")
     if bad in KINDS and b.type(-1) == "NAME":
@@ -404,6 +406,15 @@ def _indented(b: Broken) -> Finding | None:
         help=f"write `KIND {words.short(bad)} …`, or indent what belongs to the one above",
     )
     return Finding(problem)
+
+
+def _second(b: Broken, previous: Token, bad: Token) -> Finding | None:
+    if bad not in KINDS or b.type(-1) != "NAME" or b.type(-2) not in ("EQUAL", "LBRACE", "LPAR"):
+        return None
+    problem = Problem(
+        "T002", "a second declaration stands on this line", b.place(), "break the line here"
+    )
+    return Finding(problem, ((Edit(Span(end(previous), begin(bad)), "\n"),),))
 
 
 def _outside(b: Broken, previous: Token, bad: Token) -> Finding:

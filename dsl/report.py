@@ -115,7 +115,8 @@ def _block(problem: Problem, style: Style) -> Iterator[str]:
     if problem.help:
         yield f"{style.quiet}{' ' * margin} ={style.reset} help: {visible(problem.help)}"
     for number, line in edited:
-        yield f"{style.added}{number:>{margin}} + {_cut(visible(line), 0)[0]}{style.reset}"
+        text = f"{number:>{margin}} + {_cut(visible(line), 0)[0]}".rstrip()
+        yield f"{style.added}{text}{style.reset}"
 
 
 def _marks(problem: Problem) -> Iterator[_Mark]:

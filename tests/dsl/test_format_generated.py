@@ -1,8 +1,12 @@
-"""Generated programs: text that parses, with comments and line breaks anywhere."""
+"""The formatter on generated programs, with comments and line breaks anywhere."""
 
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from podium.dsl.format import format_text, same
 from podium.dsl.lex import lex
+from podium.dsl.parse import parse
+from podium.dsl.source import Source
 
 NAMES = st.sampled_from(["a", "b1", "squad", "best", "a_rather_long_name_for_a_thing", "x"])
 ATOMS = st.one_of(
@@ -86,3 +90,13 @@ def _respaced(declaration: str, draw: st.DrawFn) -> str:
 
 
 _GAPS = [" ", " ", "  ", "\n  ", "\n\n    ", " # why\n  ", "\n  # own\n  ", "\n\n  # apart\n\n  "]
+
+
+@given(spaced())
+@settings(max_examples=150, deadline=None)
+def test_format_keeps_tree_and_comments_and_is_stable(text: str) -> None:
+    result = format_text(Source("x", text))
+    assert same(parse(Source("x", text))[0], parse(Source("x", result))[0])
+    assert lex(text).comments == lex(result).comments
+    assert format_text(Source("x", result)) == result
+    assert not any(line.endswith(" ") for line in result.splitlines() if '"' not in line)
