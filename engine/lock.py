@@ -45,7 +45,7 @@ class RunLock:
             self._fd = None
 
 
-def take(folder: Path, run: str) -> RunLock:
+def own(folder: Path, run: str) -> RunLock:
     """The lock of run in folder. Raises RunOwned."""
     path = folder / run
     for attempt in range(_ATTEMPTS):
@@ -61,7 +61,7 @@ def take(folder: Path, run: str) -> RunLock:
     raise RunOwned(run, owner.pid, owner.host)
 
 
-def owner(folder: Path, run: str) -> Owner | None:
+def owner_of(folder: Path, run: str) -> Owner | None:
     """Who runs run now, None where nobody does."""
     path = folder / run
     try:

@@ -17,13 +17,12 @@ from typing import Literal
 
 import orjson
 
-from . import lock
 from .database import DiskError as DiskError
 from .database import StoreError as StoreError
 from .database import connect, connect_memory, locks, read_blob, read_events
 from .event import Stamped
 from .journal import Journal
-from .lock import Owner, RunLock
+from .lock import Owner, RunLock, own, owner_of
 from .lock import RunOwned as RunOwned
 from .value import Json
 from .writer import Writer
@@ -140,7 +139,7 @@ class Store:
 
     def owner(self, run: str) -> Owner | None:
         """The process that runs it now; None where nobody does."""
-        return None if self._path is None else lock.owner(locks(self._path), run)
+        return None if self._path is None else owner_of(locks(self._path), run)
 
     def run(self, run: str) -> RunRecord:
         """Raises KeyError where there is none of that id."""
@@ -202,7 +201,7 @@ class Store:
             raise StoreError(f"cannot write the store {self._path}: {error}") from error
 
     def _lock(self, run: str) -> RunLock | None:
-        return None if self._path is None else lock.take(locks(self._path), run)
+        return None if self._path is None else own(locks(self._path), run)
 
     def _journal(self, run: str, held: RunLock | None) -> Journal:
         return Journal(run, db=self._db, writer=self._writer, lock=held, clock=self._clock)

@@ -104,8 +104,16 @@ class Writer:
 
     async def _host(self, db: sqlite3.Connection, queue: "SimpleQueue[Job | None]") -> None:
         # Its own limiter: the thread lives as long as the store and must not take a place from others.
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._work, db, queue, limiter=anyio.CapacityLimiter(1))
+        try:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(
+                    self._work, db, queue, limiter=anyio.CapacityLimiter(1)
+                )
+        finally:
+            # Nobody may wait for a thread that is gone, even if it went by a mistake of ours.
+            for job, event in self._events.items():
+                job.error = DiskError("the writer of the store has stopped")
+                event.set()
 
     def _work(self, db: sqlite3.Connection, queue: "SimpleQueue[Job | None]") -> None:
         open_ = True

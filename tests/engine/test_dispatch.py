@@ -670,6 +670,7 @@ async def test_a_team_that_was_served_less_goes_first() -> None:
     order = [address.split("/")[0] for _, address in bench.server.starts]
     # The newcomer alternates with the team that was there; it neither starves nor takes over.
     assert order[6:14].count("small") == 4
+    assert order[6:10].count("small") == 2
     await bench.end()
 
 

@@ -250,6 +250,7 @@ async def test_a_full_disk_breaks_the_run_without_a_gap(store: Store, tmp_path: 
             await journal.commit([intent("late")])
         assert raised.value is journal.broken
         assert raised.value.cause == "disk"
+        journal.emit(CallWaits("late", "slot"))
         await journal.close()
         stored = list(store.events("r1"))
         assert [s.number for s in stored] == list(range(len(stored)))
