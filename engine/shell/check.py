@@ -8,6 +8,7 @@ from podium.dsl.problem import Problem, ProgramError, has_errors
 from ..library import DiskLibrary
 from .exits import Exit
 from .reports import show
+from .safe import safe
 from .texts import read_program
 
 
@@ -24,8 +25,8 @@ def command(ctx: click.Context, file: str, as_json: bool) -> None:
     show(problems, as_json=as_json)
     if has_errors(problems):
         ctx.exit(Exit.USAGE)
-    if not as_json:
-        click.echo(f"{file}: no mistakes found", err=True)
+    if not problems and not as_json:
+        click.echo(f"{safe(file)}: no mistakes found", err=True)
 
 
 def problems_of(path: str) -> tuple[Problem, ...]:

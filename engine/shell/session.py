@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Awaitable, Callable, Generator, Iterable
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar, cast
@@ -25,7 +25,7 @@ from .exits import Exit, ShellError
 from .reading import unpriced_models
 from .safe import safe
 from .sinks import EventLog, OutFolder
-from .terminal import Progress, is_lively, progress
+from .terminal import Progress, Sturdy, is_lively, progress
 
 E = TypeVar("E")
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -76,8 +76,9 @@ class Ended:
 
 
 def tell(text: str) -> None:
-    """A remark on standard error."""
-    click.echo(safe(text), err=True)
+    """A remark on standard error, dropped where the terminal is gone: the run goes on without it."""
+    with suppress(OSError):
+        click.echo(safe(text), err=True)
 
 
 class Interrupts:
@@ -165,7 +166,7 @@ def _watching(run: RunningRun, viewing: Viewing, ended: Ended) -> Generator[Prog
             sinks.append(OutFolder(out, tell).seen)
         watch = Watch(run.past, sinks)
         watch.catch_up()
-        screen = progress(folded, program.budget, quiet=viewing.quiet)
+        screen = Sturdy(progress(folded, program.budget, quiet=viewing.quiet))
         stack.callback(screen.close)
         watch.sinks.append(screen.seen)
         run.watchers.append(watch.seen)

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import Protocol
 
 from rich.console import Console, Group, RenderableType
@@ -42,6 +43,29 @@ class Silent:
 
     def close(self) -> None:
         pass
+
+
+class Sturdy:
+    """Another progress, until the terminal it draws on is gone: a closed window ends no run."""
+
+    def __init__(self, inner: Progress) -> None:
+        self._inner = inner
+
+    def seen(self, stamped: Stamped) -> None:
+        try:
+            self._inner.seen(stamped)
+        except OSError:
+            self._inner = Silent()
+
+    def tick(self) -> None:
+        try:
+            self._inner.tick()
+        except OSError:
+            self._inner = Silent()
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._inner.close()
 
 
 class Lines:

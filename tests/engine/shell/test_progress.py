@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 from podium.dsl.program import Budget
@@ -20,7 +21,7 @@ from podium.engine.event import (
 from podium.engine.fold import Fold
 from podium.engine.ledger import Amount
 from podium.engine.shell.progress import one_line, view
-from podium.engine.shell.terminal import Lines, render
+from podium.engine.shell.terminal import Lines, Sturdy, render
 
 SPENT = Amount(2_500_000, 15_000, 1)
 
@@ -116,3 +117,26 @@ def test_without_a_terminal_a_line_comes_every_ten_seconds_of_work() -> None:
     assert isinstance(console.file, io.StringIO)
     printed = console.file.getvalue().splitlines()
     assert [line.split("  ")[1] for line in printed] == ["11 running", "21 running", "31 running"]
+
+
+class Gone(io.StringIO):
+    """A terminal whose window was closed."""
+
+    def write(self, text: str, /) -> int:
+        raise OSError(5, "Input/output error")
+
+
+def test_a_terminal_that_is_gone_ends_no_run() -> None:
+    bare = Lines(Console(file=Gone(), width=40), Fold(), Budget())
+    screen = Sturdy(Lines(Console(file=Gone(), width=40), Fold(), Budget()))
+    first, later = (
+        Stamped(number, time, NodeStarted("main/a", "agent", "a"))
+        for number, time in ((0, 100.0), (1, 120.0))
+    )
+    bare.seen(first)
+    with pytest.raises(OSError, match="Input/output"):
+        bare.seen(later)
+    for stamped in (first, later, later):
+        screen.seen(stamped)
+    screen.tick()
+    screen.close()
