@@ -17,7 +17,7 @@ import anyio
 import click
 
 from podium.dsl.source import Source
-from podium.engine.run import Engine
+from podium.engine import Engine
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "words.team"

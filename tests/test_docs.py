@@ -6,6 +6,7 @@ Words behind `console` say more: `server` (starts a real model), `exit=3` (of th
 The blocks of a page run in order, in one folder with a copy of the examples.
 """
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -124,3 +126,52 @@ def test_the_readme_opens_with_two_commands_and_ci_runs_both() -> None:
 )
 def test_what_a_page_shows_is_compared_line_by_line(prints: str, shown: str, fits: bool) -> None:
     assert bool(pattern(prints).fullmatch(shown + "\n")) is fits
+
+
+def test_the_reference_is_what_the_tables_say() -> None:
+    script = ROOT / "scripts" / "write_reference.py"
+    done = subprocess.run(
+        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_the_program_that_embeds_the_engine_runs_as_it_is_shown(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "embedding.md").read_text("utf-8")
+    [program] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    command = [sys.executable, "-m", "podium.engine.testing.server", "--text", "Fresh at dawn."]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            url = json.loads(server.stdout.readline())["url"]
+            done = subprocess.run(
+                [sys.executable, "-c", program.replace("http://127.0.0.1:8000", url)],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        finally:
+            server.terminate()
+    assert done.returncode == 0, done.stderr
+    assert "Fresh at dawn." in done.stdout
+    assert "tokens" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_the_verifier_of_the_page_judges_as_it_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "verifier.md").read_text("utf-8")
+    [code] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    [task] = re.findall(r"^    task haiku \{\n.*?^    \}$", page, flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "haiku.py").write_text(code)
+    (tmp_path / "poem.team").write_text("edition 2026\n\n" + dedent(task) + "\n")
+    (tmp_path / "three.txt").write_text("a bridge\nat night\nalone\n")
+    done = subprocess.run(
+        [Path(sys.executable).parent / "podium", "verify", "poem.team", "haiku", "--answer", "three.txt",
+         "--allow", "python:checks.haiku:*"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

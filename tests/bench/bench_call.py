@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +21,7 @@ import aiohttp
 import anyio
 
 from podium.dsl.source import Source
-from podium.engine.run import Engine
+from podium.engine import Engine
 
 # (calls at once, calls in all)
 LOADS = ((1, 300), (100, 2_000), (2_000, 4_000))
@@ -29,7 +29,7 @@ PROMPT = "Say hello."
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def server() -> Generator[str]:
     """The URL of a scripted server that answers at once."""
     command = [sys.executable, "-m", "podium.engine.testing.server", "--slots", "4096"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
