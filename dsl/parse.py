@@ -12,12 +12,13 @@ from typing import Literal, NamedTuple
 from lark import Token
 
 from . import syntax as s
+from .broken import Broken
 from .lex import ERROR, MOST_CHARACTERS, MOST_TOKENS, Lexed, begin, end, groups, lex
 from .limit import too_deep
 from .mistake import Finding, misread, mistaken, misused, unknown_kind
 from .problem import Edit, Problem, apply, ordered, whole
 from .prompt import prompt
-from .recover import Broken, explain
+from .recover import explain
 from .source import Place, Source, Span
 from .tree import Entries, Slot, Stuck, run, with_prompt
 

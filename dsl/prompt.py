@@ -12,10 +12,11 @@ from typing import NamedTuple
 from lark import Token
 
 from . import syntax as s
+from .broken import Broken
 from .lex import ERROR, begin, end, scan
 from .mistake import Finding, mistaken
 from .problem import Edit, Problem
-from .recover import Broken, explain
+from .recover import explain
 from .source import Place, Source, Span
 from .tree import Slot, Stuck, run
 

@@ -3,79 +3,23 @@
 The rules stand in the order they are tried; the first that knows the mistake speaks.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator
 
 from lark import Token
 
 from . import expected as words
-from .kinds import KINDS
+from .broken import Broken, insert, remove
+from .extent import end_inside, field_inside, indented, stray_closer
 from .lex import begin, end
 from .mistake import Finding, place, reserved, unit_apart, wrong_colon
 from .names import either
 from .problem import Edit, Label, Problem
-from .source import Place, Source, Span
-from .tree import accepted, keywords
+from .source import Place, Span
+from .tree import keywords
 
-_CLOSER = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
-_OPENER_OF = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 _STEPS = {"best", "top", "vote", "sample", "score", "merge", "refine", "debate"}
 _COUNTED = {"TOKENS", "CALLS"}
 _QUANTITIES = {"DURATION": "a duration", "MONEY": "an amount of money", "PERCENT": "a percentage"}
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A parse of tokens from entry that stopped at tokens[at], or behind the last one.
-
-    behind: the place of what follows the tokens: the next declaration, or the end of the text.
-    """
-
-    source: Source
-    tokens: Sequence[Token]
-    at: int
-    entry: str
-    behind: Span
-
-    @property
-    def bad(self) -> Token | None:
-        return self.before(0)
-
-    def before(self, distance: int) -> Token | None:
-        """The token so far before the bad one, or (negative) behind it."""
-        at = self.at - distance
-        return self.tokens[at] if 0 <= at < len(self.tokens) else None
-
-    def type(self, distance: int) -> str:
-        token = self.before(distance)
-        return token.type if token is not None else ""
-
-    @cached_property
-    def open(self) -> list[Token]:
-        """The brackets that are open, the outermost first."""
-        found: list[Token] = []
-        for token in self.tokens[: self.at]:
-            if token.type in _CLOSER:
-                found.append(token)
-            elif token.type in _OPENER_OF and found:
-                found.pop()
-        return found
-
-    @cached_property
-    def accepts(self) -> frozenset[str]:
-        return accepted(self.tokens[: self.at], self.entry)
-
-    def same_line(self, first: Token, second: Token) -> bool:
-        return "\n" not in self.source.text[begin(first) : begin(second)]
-
-    def place(self) -> Place:
-        """Where the bad token stands, or what comes behind all tokens."""
-        return Place(self.source, self.behind) if self.bad is None else place(self.source, self.bad)
-
-    def after(self, token: Token) -> Place:
-        """The place just behind a token."""
-        return Place(self.source, Span(end(token), end(token) + 1))
 
 
 def explain(broken: Broken) -> Finding:
@@ -85,71 +29,6 @@ def explain(broken: Broken) -> Finding:
         if finding is not None:
             return finding
     return _unexpected(broken)
-
-
-# --- brackets ------------------------------------------------------------------------------------
-
-
-def _stray_closer(b: Broken) -> Finding | None:
-    bad = b.bad
-    if bad is None or bad.type not in _OPENER_OF or b.type(1) == "EQUAL":
-        return None
-    if not b.open:
-        problem = Problem("T013", f"`{bad}` closes nothing", b.place(), label="no bracket is open")
-        return Finding(problem, ((_remove(bad),),))
-    wanted = _OPENER_OF[bad.type]
-    if b.open[-1].type == wanted:
-        return None
-    if wanted in [token.type for token in b.open]:
-        return _never_closed(b)
-    right = _CLOSER[b.open[-1].type]
-    problem = Problem(
-        "T013",
-        f"`{bad}` cannot close `{b.open[-1]}`",
-        b.place(),
-        label=f"expected `{right}`",
-        secondary=(Label(place(b.source, b.open[-1]), "opened here"),),
-    )
-    return Finding(problem, ((Edit(problem.place.span, right),), (_remove(bad),)))
-
-
-def _end_inside(b: Broken) -> Finding | None:
-    return _never_closed(b) if b.bad is None and b.open else None
-
-
-def _field_inside(b: Broken) -> Finding | None:
-    """A line starts a field while a bracket other than `{` is open."""
-    previous = b.before(1)
-    if b.bad is None or previous is None or not b.open or b.open[-1].type == "LBRACE":
-        return None
-    if b.open[-1].type == "LSQB" and b.type(0) == "EQUAL" and previous.type == "NAME":
-        return _field_inside(replace(b, at=b.at - 1)) or _never_closed(replace(b, at=b.at - 1))
-    starts = b.bad.type in ("NAME", "STRING") and b.type(-1) == "EQUAL"
-    braces = any(token.type == "LBRACE" for token in b.open)
-    if not starts or not braces or b.same_line(previous, b.bad) or previous.type == "EQUAL":
-        return None
-    return _never_closed(b)
-
-
-def _never_closed(b: Broken) -> Finding:
-    opener, previous = b.open[-1], b.tokens[b.at - 1]
-    closer = _CLOSER[opener.type]
-    problem = Problem(
-        "T010",
-        f"`{opener}` is never closed",
-        b.place(),
-        label=f"expected `{closer}` before this",
-        secondary=(Label(place(b.source, opener), "opened here"),),
-        help=f"close it with `{closer}`",
-    )
-    closers = "".join(_CLOSER[token.type] for token in reversed(b.open))
-    ends = [closers[: n + 1] for n in range(min(len(closers), 3))]
-    choices = [(_insert(previous, new),) for new in ends]
-    if opener.type == "LBRACE" and not b.same_line(opener, previous):
-        choices.insert(0, (_insert(previous, "\n}"),))
-    if b.bad is not None:
-        choices.append((_insert(previous, ","),))
-    return Finding(problem, tuple(choices))
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -207,7 +86,7 @@ def _bare_field(b: Broken) -> Finding | None:
         place(b.source, name),
         label="expected `=` and a value behind it",
     )
-    return Finding(problem, ((_insert(name, " ="),),))
+    return Finding(problem, ((insert(name, " ="),),))
 
 
 def _quantity_of_tokens(b: Broken) -> Finding | None:
@@ -227,7 +106,7 @@ def _quantity_of_tokens(b: Broken) -> Finding | None:
         label="million is a capital M" if million else "",
         help=f"did you mean `{amount[:-1]}M {unit}`?" if million else f"leave out `{unit}`",
     )
-    mended = Edit(span, f"{amount[:-1]}M {unit}") if million else _remove(unit)
+    mended = Edit(span, f"{amount[:-1]}M {unit}") if million else remove(unit)
     return Finding(problem, ((mended,),))
 
 
@@ -317,7 +196,7 @@ def _side_by_side(b: Broken, first: Token, second: Token) -> Finding:
         label=f"expected {listed} before this" if near else f"expected {listed} here",
         help="`of` wraps what follows, `->` is the next step",
     )
-    return Finding(problem, tuple((_insert(first, joint),) for joint in joints))
+    return Finding(problem, tuple((insert(first, joint),) for joint in joints))
 
 
 def _twice(b: Broken, token: Token) -> Finding:
@@ -327,7 +206,7 @@ def _twice(b: Broken, token: Token) -> Finding:
         place(b.source, token),
         "the second one",
     )
-    return Finding(problem, ((_remove(token),),))
+    return Finding(problem, ((remove(token),),))
 
 
 def _joints(b: Broken, first: Token, second: Token) -> Iterator[str]:
@@ -380,54 +259,6 @@ def _number_of(b: Broken) -> Finding | None:
     return Finding(problem)
 
 
-def _indented(b: Broken) -> Finding | None:
-    """A declaration that does not start in column 1, or starts without its kind."""
-    bad, previous = b.bad, b.before(1)
-    if bad is None or b.open or b.entry != "file" or bad.type != "NAME":
-        return None
-    if previous is not None and b.same_line(previous, bad):
-        return _second(b, previous, bad)
-    text = b.source.text
-    blanks = Edit(Span(text.rfind("\n", 0, begin(bad)) + 1, begin(bad)), "")
-    if bad in KINDS and b.type(-1) == "NAME":
-        problem = Problem(
-            "T002", "a declaration starts in column 1", b.place(), "indented", help="write it there"
-        )
-        return Finding(problem, ((blanks,),))
-    if b.type(-1) == "EQUAL" and previous is not None and "LBRACE" not in b.accepts:
-        return _outside(b, previous, bad)
-    if b.type(-1) not in ("COLON", "LBRACE"):
-        return None
-    problem = Problem(
-        "T002",
-        f"`{words.short(bad)}` has no kind",
-        b.place(),
-        label="expected a kind such as `flow` in column 1 before this",
-        help=f"write `KIND {words.short(bad)} …`, or indent what belongs to the one above",
-    )
-    return Finding(problem)
-
-
-def _second(b: Broken, previous: Token, bad: Token) -> Finding | None:
-    if bad not in KINDS or b.type(-1) != "NAME" or b.type(-2) not in ("EQUAL", "LBRACE", "LPAR"):
-        return None
-    problem = Problem(
-        "T002", "a second declaration stands on this line", b.place(), "break the line here"
-    )
-    return Finding(problem, ((Edit(Span(end(previous), begin(bad)), "\n"),),))
-
-
-def _outside(b: Broken, previous: Token, bad: Token) -> Finding:
-    problem = Problem(
-        "T002",
-        f"`{words.short(bad)}` stands outside of any braces",
-        b.place(),
-        label="a field belongs into `{ }`",
-        secondary=(Label(place(b.source, previous), "the declaration is complete here"),),
-    )
-    return Finding(problem, ((_remove(previous),),) if previous.type == "RBRACE" else ())
-
-
 def _unexpected(b: Broken) -> Finding:
     """T002, with what was expected."""
     bad, previous = b.bad, b.before(1)
@@ -451,32 +282,23 @@ def _guesses(b: Broken, previous: Token | None, bad: Token) -> Iterator[tuple[Ed
     """Put in the one sign that fits, or leave out a comma."""
     signs = sorted(words.signs(b.accepts))
     if previous is not None and len(signs) <= 3:
-        yield from ((_insert(previous, sign if sign == "," else f" {sign}"),) for sign in signs)
+        yield from ((insert(previous, sign if sign == "," else f" {sign}"),) for sign in signs)
     if bad.type == "COMMA":
-        yield (_remove(bad),)
-
-
-def _insert(token: Token, new: str) -> Edit:
-    """Put new behind token."""
-    return Edit(Span(end(token), end(token)), new)
-
-
-def _remove(token: Token) -> Edit:
-    return Edit(Span(begin(token), end(token)), "")
+        yield (remove(bad),)
 
 
 _RULES: tuple[Callable[[Broken], Finding | None], ...] = (
-    _stray_closer,
-    _end_inside,
+    stray_closer,
+    end_inside,
     _quantity_of_tokens,
-    _field_inside,
+    field_inside,
     _number_of,
     _reserved,
     _no_value,
     _chained,
     _colon,
     _comment,
-    _indented,
+    indented,
     _bare_field,
     _adjacent,
     _unfinished,

@@ -1,7 +1,8 @@
 """From tokens to the tree of `syntax`: the parser, and the one place where both sides meet.
 
 The transformer runs inside the parse (LALR reduces bottom-up, so depth costs no recursion) and keeps no
-state. All tokens are kept in the rules, so that a node spans from its first child to its last.
+state. All tokens are kept in the rules, so that a node spans from its first child to its last. Long because
+the grammar is: one short method for each rule, and splitting them would only hide which is missing.
 """
 
 from collections.abc import Sequence
