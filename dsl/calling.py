@@ -9,7 +9,7 @@ from .context import Bound, Context
 from .convert import as_flow, budget_of, flow_of
 from .declared_types import declared_type, of_value
 from .flows import BUILDERS as FLOW_BUILDERS
-from .names import did_you_mean
+from .names import did_you_mean, near
 from .program import Budget, Flow, Limited, OnExhausted
 from .shapes import stand_in
 from .source import Place
@@ -292,7 +292,7 @@ def bind(
                 context.error("E111", f"{what} takes no `{arg.name}`", at, help=help_)
                 wrong.add(arg.name)
                 continue
-        elif position < len(parameters):
+        elif position < len(parameters) and (rest is None or rest_named):
             parameter = parameters[position]
             position += 1
         elif rest is None:
@@ -322,7 +322,7 @@ def _missing(
     place: Place,
 ) -> None:
     for parameter in parameters:
-        meant = any(parameter.name in did_you_mean(name, [parameter.name]) for name in wrong)
+        meant = any(near(name, [parameter.name]) for name in wrong)
         if parameter.required and parameter.name not in bound and not meant:
             context.error(
                 "E112",

@@ -14,14 +14,17 @@ from .source import Place
 from .values import Module, Noun, Scope, Unknown, UserFlow, Value
 
 
-def problems_of(files: Files, main: Module) -> tuple[Problem, ...]:
-    """All mistakes of main and of what it imports, in order, one for each place and code."""
+def problems_of(files: Files, main: Module, *, runs: bool = True) -> tuple[Problem, ...]:
+    """All mistakes of main and of what it imports, in order, one for each place and code.
+
+    runs False leaves out what depends on choices outside the file: the budgets, models and tasks of runs.
+    """
     evaluator = Evaluator(files, main=main)
     found: list[Problem] = []
     for module in list(files.modules.values()):
         for declaration in module.file.declarations:
             if module.declared.get(declaration.name) is declaration:
-                _check(evaluator, module, declaration)
+                _check(evaluator, module, declaration, runs=runs)
         found += hidden_by_parameters(module)
     found += files.problems + evaluator.problems
     if not any(p.code.startswith("T") for p in found):
@@ -40,7 +43,9 @@ def in_order(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
     return (*own, *(p for p in sorted_ if p.place.source.name != main.source.name))
 
 
-def _check(evaluator: Evaluator, module: Module, declaration: syntax.Declaration) -> None:
+def _check(
+    evaluator: Evaluator, module: Module, declaration: syntax.Declaration, *, runs: bool
+) -> None:
     scope = Scope(module, module.source, {})
     if not _well_formed(evaluator, declaration, scope):
         return
@@ -50,7 +55,7 @@ def _check(evaluator: Evaluator, module: Module, declaration: syntax.Declaration
         case UserFlow() if declaration.kind == "flow":
             _flow(evaluator, value)
         case Noun(kind="run"):
-            _run(evaluator, module, value, before)
+            _run(evaluator, module, value, before, runs=runs)
         case Noun(kind="test" | "experiment"):
             got(evaluator, value)
         case Noun():
@@ -116,9 +121,9 @@ def _flow(evaluator: Evaluator, flow: UserFlow) -> None:
     evaluator.expand(flow, values, Place(flow.outer.source, declaration.name_span))
 
 
-def _run(evaluator: Evaluator, module: Module, noun: Noun, before: int) -> None:
+def _run(evaluator: Evaluator, module: Module, noun: Noun, before: int, *, runs: bool) -> None:
     """The run with the defaults of all parameters; the checks of a whole run only where its parts are sound."""
     draft = of_run(evaluator, noun)
-    if has_errors(evaluator.problems[before:]) or is_abstract(draft.flow):
+    if not runs or has_errors(evaluator.problems[before:]) or is_abstract(draft.flow):
         return
     models(evaluator, module, finished(evaluator, draft, final=False), final=False)

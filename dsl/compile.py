@@ -58,7 +58,9 @@ def compile_run(
     """The chosen run as a Program, with the warnings. Raises ProgramError on any error."""
     files = Files(library)
     main = files.load(source)
-    warnings = _accepted(list(problems_of(files, main)), main)
+    warnings = problems_of(files, main, runs=False)
+    if has_errors(warnings):
+        raise ProgramError(problems_of(files, main))
     evaluator = Evaluator(files, reading=True, main=main, models=choice.models)
     if (allow := choice.allow) is not None:
         evaluator.permits = lambda ask: permits(evaluator, allow, ask)
@@ -68,9 +70,9 @@ def compile_run(
     draft = _draft(evaluator, main, choice)
     if any(p.severity == "error" and p.code not in REFUSALS for p in evaluator.problems):
         raise ProgramError(in_order(evaluator.problems, main))
+    refuse_later(evaluator, draft)
     draft = finished(evaluator, drafts.within(draft, choice.budget), final=True)
     used, default = models(evaluator, main, draft, final=True)
-    refuse_later(evaluator, draft, used)
     if allow is not None:
         require(evaluator, allow, draft, used)
     notes = _accepted(evaluator.problems, main)

@@ -64,9 +64,9 @@ from .values import (
     type_of,
 )
 
-# Each level costs up to eight frames of the interpreter's usual 1,000, and callers have theirs.
-MOST_DEEP = 80
-MOST_STEPS = 300_000  # a second or two; ten times what the largest sensible program takes
+# A level costs up to five frames of the interpreter's usual 1,000; what costs more counts as more levels.
+MOST_DEEP = 110
+MOST_STEPS = 50_000  # about a second; the rows of a file are not counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,12 @@ class Evaluator:
     # --- expressions -----------------------------------------------------------------------------
 
     def value(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
-        if CONDITION in options(want):
-            found = condition(self, expr, scope)
+        if CONDITION in options(want) and self._depth < MOST_DEEP:
+            self._depth += 1
+            try:
+                found = condition(self, expr, scope)
+            finally:
+                self._depth -= 1
             if found is not None:
                 return found
         return fit(self, self.raw(expr, scope, want), want, scope.place(expr.span))
@@ -126,6 +130,8 @@ class Evaluator:
         if self._depth >= MOST_DEEP or self._steps > MOST_STEPS:
             self._too_much(scope.place(expr.span))
             return BAD
+        while isinstance(expr, syntax.Paren):
+            expr = expr.inner
         self._depth += 1
         try:
             return self._raw(expr, scope, want)
@@ -153,8 +159,6 @@ class Evaluator:
 
     def _raw(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
         match expr:
-            case syntax.Paren(inner=inner):
-                return self.raw(inner, scope, want)
             case syntax.Name():
                 return lookup.name(self, expr, scope, want)
             case syntax.Attribute():
@@ -274,9 +278,11 @@ class Evaluator:
         missing(self, written, expr.record, KINDS["task"].fields)
 
         def amended(row: Value) -> Value:
-            inner = tasks.row_scope(scope, row)
+            inner, steps = tasks.row_scope(scope, row), self._steps
             with_row = {name: (f, inner) for name, (f, _) in fields.items()}
-            return self._build(replace(noun, fields=with_row))
+            made = self._build(replace(noun, fields=with_row))
+            self._steps = steps
+            return made
 
         return tasks.each_row(self, rows, amended, lambda: len(self.problems))
 
@@ -311,9 +317,11 @@ class Evaluator:
         if self._recurses(declaration, scope.place(declaration.name_span)):
             return BAD
         self._working.append(declaration)
+        self._depth += 1
         try:
             value = self._declaration(declaration, scope)
         finally:
+            self._depth -= 1
             self._working.pop()
         self._declared[key] = value
         return value
@@ -423,10 +431,12 @@ class Evaluator:
         if declaration.value is None or self._recurses(declaration, place):
             return stand_in(declaration.name, place)
         self._working.append(declaration)
+        self._depth += 2
         try:
             scope = Scope(flow.outer.module, flow.outer.source, args)
             value = self.value(declaration.value, scope, FLOW)
         finally:
+            self._depth -= 2
             self._working.pop()
         made = self.relabelled(value, declaration.name) if is_flow(value) else value
         self._flows[key] = (args, made)

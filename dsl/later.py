@@ -1,24 +1,24 @@
 """E900: what is checked with all the rest, and does not run yet."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from .draft import Draft, nodes, roles, verifiers
+from .draft import Draft, nodes, roles, used_models, verifiers
 from .evaluate import Evaluator
-from .program import Model, Reduce
+from .program import Reduce
 from .prompts import roots
 from .values import Later
 from .verifiers import NOT_YET
 
 
-def refuse_later(evaluator: Evaluator, draft: Draft, models: Mapping[str, Model]) -> None:
+def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
     """Report what the run would use and cannot yet; and a task that is missing and mentioned."""
     found: list[Later] = []
     for node in nodes(draft.flow):
         found += evaluator.marks(node)
         for role, _ in roles(node):
             found += evaluator.marks(role)
-    for model in models.values():
+    chosen, _ = used_models(draft)
+    for model in [draft.model, *(evaluator.model(name) for name in chosen)]:
         found += evaluator.marks(model)
     if draft.tasks is not None:
         found += draft.tasks.later

@@ -123,9 +123,10 @@ class Shapes:
                 assert_never(flow)
 
     def chain(self, steps: Iterable[Flow]) -> Shape:
-        """The shape of steps one after the other."""
-        shape: dict[Kind, Kind] = _unchanged()
-        for step in steps:
+        """The shape of steps one after the other. The first one does not lift: the chain does, as a step."""
+        several = list(steps)
+        shape = dict(self.of(several[0])) if several else _unchanged()
+        for step in several[1:]:
             here = self.of(step)
             following: dict[Kind, Kind] = {}
             for kind, given in shape.items():
