@@ -60,8 +60,8 @@ def view_of(here: Here, role: Role, value: Value, attempt: Attempt | None) -> Vi
     attempts: list[Json] = [attempt_view(a) for a in attempts_of(value)]
     return {
         "task": {"statement": here.task.statement, "name": here.task.name},
-        "self": {"index": 1, "role": role.name},
-        "team": {"size": 1},
+        "self": {"index": 1, "role": role.name, "name": role.name},
+        "team": {"size": 1, "round": here.round, "leaderboard": "", "digest": "", "left": ""},
         "round": here.round,
         "attempt": None if attempt is None else attempt_view(attempt),
         "attempts": attempts,

@@ -1,6 +1,8 @@
 """What the members of a team are asked: their turns, their prompts, what each may know."""
 
-from podium.dsl.program import Role
+import anyio
+
+from podium.dsl.program import Role, Slot, Template
 
 from ..agent import Turn, View, attempt_view, clip, prompt_tokens, render
 from ..agent.prompt import FIT_BYTES_PER_TOKEN
@@ -17,6 +19,9 @@ _ANSWER = "Read the discussion above. Write the team's final solution of the tas
 _REVIEW = "Check the latest solution above. Say what is wrong and how to mend it. Do not solve the task anew."
 _MARK = "If nothing is wrong, end with the line AGREE; else end with the line DISAGREE."
 _MARK_SOLVE = "If the team's latest solution is right, end with the line AGREE."
+
+# What a digest may take: the beginnings of about the last twenty messages.
+_DIGEST_BYTES = 4000
 
 
 def member_turn(state: State, place: Here, role: Role) -> Turn:
@@ -36,10 +41,14 @@ def member_prompts(state: State, number: int, phase: Phase) -> list[str]:
 
 
 def _room(state: State, seat: int) -> int:
-    """How many bytes a seat's prompt may have: its window without its cap and the system text."""
+    """How many bytes a seat's prompt may have: its window without its cap and the system text.
+
+    A cap of more than half the window is lowered when the call is made, not the prompt.
+    """
     turn = member_turn(state, state.here, state.roles[seat])
     around = prompt_tokens((Message("system", board.SYSTEM), Message("user", "")))
-    return max(256, (turn.window - turn.max_output - around) * FIT_BYTES_PER_TOKEN)
+    cap = min(turn.max_output, turn.window // 2)
+    return max(256, (turn.window - cap - around) * FIT_BYTES_PER_TOKEN)
 
 
 def _personal(state: State, number: int, seat: int, phase: Phase) -> board.Personal:
@@ -64,25 +73,69 @@ def _instruction(state: State, phase: Phase) -> str:
         case "answer":
             return _ANSWER
         case "review":
-            return f"{_REVIEW} {_MARK}"
+            return f"{_REVIEW} {_MARK}" if state.marks else _REVIEW
         case "solve":
             return _MARK_SOLVE if state.marks and state.standing is not None else ""
 
 
 def _view(state: State, number: int, seat: int, role: Role) -> View:
     """A member's slots. The task stands above already, so its slot only points there."""
+    persona = state.personas.get(seat) or role.name
+    view = dict(team_view(state, number, role, statement="(the task above)"))
+    view["self"] = {"index": seat, "role": role.name, "name": persona}
+    return view
+
+
+def team_view(state: State, number: int, role: Role, *, statement: str) -> View:
+    """What the slots of a prompt inside the team stand for. number: the round, 0 before the first."""
     attempts: list[Json] = [
         attempt_view(a, scored=state.scores_visible) for a in attempts_of(state.value)
     ]
     latest = state.standing or next(iter(attempts_of(state.value)), None)
+    mentioned = mentions(role.prompt) | mentions(role.system)
     return {
-        "task": {"statement": "(the task above)", "name": state.here.task.name},
-        "self": {"index": seat, "role": role.name, "persona": state.personas.get(seat, "")},
-        "team": {"size": state.settings.size, "direction": state.settings.direction},
+        "task": {"statement": statement, "name": state.here.task.name},
+        "self": {"index": 0, "role": role.name, "name": role.name},
+        "team": {
+            "size": state.flow.size if number == 0 else state.settings.size,
+            "round": number,
+            "leaderboard": scores_of(state) or "none yet",
+            "digest": board.digest(state.posts, _DIGEST_BYTES) or "nothing yet",
+            "left": left_of(state, number) if "team.left" in mentioned else "",
+        },
         "round": number,
         "attempt": None if latest is None else attempt_view(latest, scored=state.scores_visible),
         "attempts": attempts,
     }
+
+
+def mentions(template: Template | None) -> frozenset[str]:
+    """The slots of a template, as `team.left`."""
+    parts = () if template is None else template.parts
+    return frozenset(".".join(part.path[:2]) for part in parts if isinstance(part, Slot))
+
+
+def left_of(state: State, number: int) -> str:
+    """What is left of the budget in round number: a decision, since others spend from it at the same time."""
+    here = state.here
+    words = here.recorder.decide(f"{here.address}/r{number}", "left", lambda: _left_now(here))
+    return ", ".join(words) or "no limit"
+
+
+def _left_now(here: Here) -> list[str]:
+    left = here.world.ledger.left(here.account)
+    words: list[str] = []
+    if left.usd is not None:
+        words.append(f"${left.usd / 1_000_000:.2f}")
+    words += [
+        f"{n} {unit}"
+        for n, unit in ((left.tokens, "tokens"), (left.calls, "calls"))
+        if n is not None
+    ]
+    ends = [guard.scope.deadline for guard in here.guards if guard.seconds is not None]
+    if ends:
+        words.append(f"{max(0, int(min(ends) - anyio.current_time()))} seconds")
+    return words
 
 
 def scores_of(state: State) -> str:

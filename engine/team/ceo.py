@@ -68,6 +68,11 @@ def output(sets: frozenset[str]) -> tuple[OutputField, ...]:
     return tuple(field for name, field in _OUTPUT.items() if name in sets)
 
 
+def may_set(field: str, sets: frozenset[str]) -> bool:
+    """Whether a field of this name may be set; a field that sets nothing may always be asked for."""
+    return _FIELD.get(field.casefold(), "") in (*sets, "")
+
+
 def question(sets: frozenset[str], size: int) -> str:
     """What the CEO is asked for, one line a field."""
     lines = [text.format(n=size) for name, text in _ASKED.items() if name in sets]

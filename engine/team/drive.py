@@ -92,6 +92,8 @@ async def _round(state: State, number: int) -> None:
         if phase.part == "answer" and _settle_agreement(state, number, asked, spoken):
             answer = state.standing
             break
+        if phase.part == "answer" and state.refused is not None and not spoken:
+            break  # nobody could pay to speak: the answer could not be paid either
         # A live round keeps its answer: under `shrink` only members that speak one by one are left out.
         if phase.part != "answer" and not _may_speak(state, number, phase):
             continue

@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
-import anyio
+from podium.dsl.program import Ceo, OutputField, Role
 
-from podium.dsl.program import OutputField, Role
-
-from ..agent import Turn, View, call_of, messages_of, parse, render, show
+from ..agent import Turn, call_of, messages_of, parse, render, show
 from ..agent.prompt import FIT_BYTES_PER_TOKEN, clip, clip_bytes
 from ..agent.shape import Unreadable
 from ..ask import ask_model
@@ -15,7 +13,7 @@ from ..solo import turn_of
 from ..value import Attempt, Json
 from ..walk import Ended, Here, ending, node
 from . import board, ceo
-from .asking import scores_of
+from .asking import left_of, mentions, scores_of, team_view
 from .state import State, note_end
 
 PERSONA_TOKENS = 60
@@ -31,9 +29,8 @@ async def lead(state: State, number: int) -> None:
         turn = turn_of(here, chief.role, state.flow.model, group=state.here.address)
         cap = chief.role.max_output or min(ceo.DEFAULT_OUTPUT, turn.window // 4)
         turn = replace(turn, max_output=min(cap, turn.window))
-        role = replace(chief.role, output=chief.role.output or ceo.output(chief.sets) or None)
-        messages = _ceo_messages(state, number, role, turn)
-        reply = await ask_model(here, call_of(role, messages, turn))
+        messages = _ceo_messages(state, number, chief, turn)
+        reply = await ask_model(here, call_of(_shaped(chief), messages, turn))
         if reply.finish == "stop":
             state.settings, state.stop = ceo.read(
                 reply.text, chief.sets, state.settings, seats=state.flow.size
@@ -44,36 +41,34 @@ async def lead(state: State, number: int) -> None:
     note_end(state, ended)
 
 
-def _ceo_messages(state: State, number: int, role: Role, turn: Turn) -> tuple[Message, ...]:
-    room = (turn.window - turn.max_output) * FIT_BYTES_PER_TOKEN - 600
-    task = clip_bytes(state.here.task.statement.strip(), max(200, room // 3))
-    chief = state.flow.ceo
-    assert chief is not None
-    parts = [
-        f"Task:\n{task}",
-        _team_line(state, number),
-        scores_of(state),
-        _digest_part(state, max(200, room // 3)),
-        _left(state, number),
-        render(role.prompt, _ceo_view(state, number)),
-        ceo.question(chief.sets, state.flow.size),
-    ]
-    system = (
-        ceo.DEFAULT_SYSTEM if role.system is None else render(role.system, _ceo_view(state, number))
-    )
+def _shaped(chief: Ceo) -> Role:
+    """The CEO's role with the fields that it may set: its own, else ours."""
+    own = tuple(f for f in chief.role.output or () if ceo.may_set(f.name, chief.sets))
+    return replace(chief.role, output=own or ceo.output(chief.sets) or None)
+
+
+def _ceo_messages(state: State, number: int, chief: Ceo, turn: Turn) -> tuple[Message, ...]:
+    """The CEO's prompt, with what its role leaves out: task, scores, digest, what is left, what it may set."""
+    room = (turn.window - turn.max_output) * FIT_BYTES_PER_TOKEN - 900
+    role = chief.role
+    view = team_view(state, number, role, statement=state.here.task.statement)
+    mentioned = mentions(role.prompt)
+    pieces = {
+        "task.statement": f"Task:\n{clip_bytes(state.here.task.statement.strip(), max(200, room // 3))}",
+        "team.size": _team_line(state, number),
+        "team.leaderboard": clip_bytes(scores_of(state), max(200, room // 6)),
+        "team.digest": _digest_part(state, max(200, room // 3)),
+        "team.left": ""
+        if "team.left" in mentioned
+        else f"Left of the budget: {left_of(state, number)}.",
+    }
+    parts = [text for slot, text in pieces.items() if slot not in mentioned]
+    parts.append(render(role.prompt, view))
+    if role.output is None:
+        parts.append(ceo.question(chief.sets, state.flow.size))
+    system = ceo.DEFAULT_SYSTEM if role.system is None else render(role.system, view)
     text = "\n\n".join(part.strip() for part in parts if part.strip())
     return (Message("system", system), Message("user", text))
-
-
-def _ceo_view(state: State, number: int) -> View:
-    return {
-        "task": {"statement": "(the task above)", "name": state.here.task.name},
-        "self": {"index": 0, "role": "ceo"},
-        "team": {"size": state.flow.size, "direction": state.settings.direction},
-        "round": number,
-        "attempt": None,
-        "attempts": [],
-    }
 
 
 def _team_line(state: State, number: int) -> str:
@@ -87,44 +82,17 @@ def _digest_part(state: State, room: int) -> str:
     return f"Discussion so far:\n{text}" if text else ""
 
 
-def _left(state: State, number: int) -> str:
-    """What is left of the budget, as a decision: other branches spend from it at the same time."""
-    here = state.here
-    left = here.recorder.decide(f"{here.address}/r{number}.ceo", "left", lambda: _left_now(here))
-    words = [f"{amount} {name}" for name, amount in left.items()]
-    return f"Left of the budget: {', '.join(words)}." if words else ""
-
-
-def _left_now(here: Here) -> dict[str, str]:
-    left = here.world.ledger.left(here.account)
-    words = {
-        "": None if left.usd is None else f"${left.usd / 1_000_000:.2f}",
-        "tokens": None if left.tokens is None else str(left.tokens),
-        "calls": None if left.calls is None else str(left.calls),
-    }
-    ends = [guard.scope.deadline for guard in here.guards if guard.seconds is not None]
-    if ends:
-        words["seconds"] = str(max(0, int(min(ends) - anyio.current_time())))
-    return {name: word for name, word in words.items() if word is not None}
-
-
 async def recruit(state: State, role: Role) -> None:
     """Ask for the members' personas; whatever is missing leaves a member as its role says."""
 
     async def body(here: Here) -> Ended:
         turn = turn_of(here, role, state.flow.model, group=state.here.address)
         size = state.flow.size
-        view: View = {
-            "task": {"statement": state.here.task.statement, "name": state.here.task.name},
-            "self": {"index": 0, "role": role.name},
-            "team": {"size": size, "direction": ""},
-            "round": 0,
-            "attempt": None,
-            "attempts": [],
-        }
+        view = team_view(state, 0, role, statement=state.here.task.statement)
         messages = messages_of(role, view)
-        ask = f"\n\nList {size} members for this task, one a line, as `1. who they are`."
-        messages = (*messages[:-1], replace(messages[-1], content=messages[-1].content + ask))
+        if role.output is None:
+            ask = f"\n\nList {size} members for this task, one a line, as `1. who they are`."
+            messages = (*messages[:-1], replace(messages[-1], content=messages[-1].content + ask))
         reply = await ask_model(here, call_of(role, messages, turn))
         state.personas = personas(role, reply.text, size)
         return ending(Attempt(reply.text, reply.text, here.address))
