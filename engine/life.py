@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import anyio
+import orjson
 
 from podium.dsl.program import Program, Task
 
@@ -26,11 +27,21 @@ from .interpret import run as walk
 from .journal import Journal
 from .ledger import Ledger, Limit
 from .lives import Lived, lived
-from .outcome import Cancelled, Failed, Finished, Outcome, Passed, Paused, reason, word
+from .outcome import (
+    Cancelled,
+    Failed,
+    Finished,
+    Outcome,
+    Passed,
+    Paused,
+    outcome_of,
+    reason,
+    word,
+)
 from .result import RunResult
 from .scope import World
 from .store import DiskError, Store, StoreError
-from .value import Attempt, Json
+from .value import Attempt, Json, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +62,17 @@ class Run:
     """A run of this process, in its engine's task group: it goes on whoever watches it.
 
     id: its name in the store. program: what it runs. account: the ledger account above it, or None.
+    journal: None for a run that ended before; then only `past`, `events` and `result` say anything.
     """
 
     id: str
     program: Program
-    journal: Journal
     store: Store
     path: Path
+    journal: Journal | None = None
+    watchers: list[Callable[[Stamped], None]] = field(
+        default_factory=list[Callable[[Stamped], None]]
+    )
     account: str | None = None
     gate: Gate = field(default_factory=Gate)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -66,18 +81,24 @@ class Run:
     _result: RunResult | None = None
     _error: Exception | None = None
 
-    @property
-    def watchers(self) -> list[Callable[[Stamped], None]]:
-        """Called with each event, in the event loop, as it happens; they must not raise."""
-        return self.journal.watchers
-
     def past(self) -> Iterable[Stamped]:
         """The events on disk now."""
         return self.store.events(self.id)
 
-    def events(self) -> AsyncIterator[Stamped]:
+    async def events(self) -> AsyncIterator[Stamped]:
         """Every event from the first, until the run ends. A slow reader holds nobody up."""
-        return self.journal.events()
+        if self.journal is None:
+            for stamped in self.past():
+                yield stamped
+            return
+        async for stamped in self.journal.events():
+            yield stamped
+
+    def seen(self, stamped: Stamped) -> None:
+        """Tell the watchers: called with each event, in the event loop, as it happens; they must not raise."""
+        self.folded.add(stamped)
+        for watcher in self.watchers:
+            watcher(stamped)
 
     def stop(self, cause: str = "user") -> None:
         """Start no new work; what is in flight ends and is kept. The run can be resumed."""
@@ -96,10 +117,32 @@ class Run:
         assert self._result is not None, "a run that ended without an error has a result"
         return self._result
 
+    def recorded(self) -> None:
+        """Take the result from the store, of a run that ended before."""
+        for stamped in self.past():
+            self.folded.add(stamped)
+        end = self.folded.ended
+        assert end is not None, "the store says that it ended"
+        outcome = outcome_of(end.outcome, end.reason)
+        answers = end.answer if len(self.program.tasks) > 1 else [end.answer]
+        verdict = Verdict(end.score, end.passed)
+        attempts = tuple(
+            None if answer is None else Attempt(answer, _text(answer), "", verdict)
+            for answer in answers
+        )
+        result = RunResult(
+            self.id, outcome, end.resumable, attempts, end.seconds, self.path, self.folded
+        )
+        self.finish(result, None)
+
     def finish(self, result: RunResult, error: Exception | None) -> None:
         """Let those who wait for the result have it."""
         self._result, self._error = result, error
         self._ended.set()
+
+
+def _text(answer: Json) -> str:
+    return answer if isinstance(answer, str) else orjson.dumps(answer).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,48 +155,53 @@ class End:
 
 
 async def live(
-    run: Run, access: Access, ledger: Ledger, verify: Verify, now: Callable[[], float]
+    run: Run,
+    journal: Journal,
+    access: Access,
+    ledger: Ledger,
+    verify: Verify,
+    now: Callable[[], float],
 ) -> None:
     """One life of run. Cancelled, it ends as cancelled, which is raised on once everything is settled."""
     before = lived(run.id, run.past())
     began = now()
     end = End(Cancelled())
     try:
-        _begin(run, ledger)
+        _begin(run, journal, ledger)
         with run.scope:
-            end = await _walked(run, access, ledger, verify, before)
+            end = await _walked(run, journal, access, ledger, verify, before)
     except Exception as error:
-        end = End(_broken(run, error), error=None if run.journal.broken else error)
+        end = End(_broken(journal, error), error=None if journal.broken else error)
     finally:
         with anyio.CancelScope(shield=True):
-            await _close(run, end, before.total + now() - began)
+            await _close(run, journal, end, before.total + now() - began)
 
 
-def _begin(run: Run, ledger: Ledger) -> None:
+def _begin(run: Run, journal: Journal, ledger: Ledger) -> None:
     """The first events of a life; the ledger as the journal has it."""
-    run.journal.restore(ledger)
-    run.journal.emit(
-        RunStarted(run.journal.life + 1, os.getpid(), socket.gethostname(), version("podium"))
-    )
+    journal.restore(ledger)
+    journal.emit(RunStarted(journal.life + 1, os.getpid(), socket.gethostname(), version("podium")))
     budget = run.program.budget
     limit = Limit(budget.usd, budget.tokens, budget.calls)
     if run.id not in ledger.accounts:
         ledger.open(run.id, limit, run.account)
-        run.journal.emit(AccountOpened(run.id, run.account or "", *limit, budget.seconds))
+        journal.emit(AccountOpened(run.id, run.account or "", *limit, budget.seconds))
     ledger.tighten(run.id, limit)
 
 
-def _broken(run: Run, error: Exception) -> Outcome:
-    if run.journal.broken is not None:
+def _broken(journal: Journal, error: Exception) -> Outcome:
+    if journal.broken is not None:
         return Paused("disk")
     kind = "store" if isinstance(error, StoreError | DiskError) else "bug"
     return Failed(kind, str(error) or type(error).__name__)
 
 
-async def _walked(run: Run, access: Access, ledger: Ledger, verify: Verify, before: Lived) -> End:
+async def _walked(
+    run: Run, journal: Journal, access: Access, ledger: Ledger, verify: Verify, before: Lived
+) -> End:
     program = run.program
     call = handler(
-        run.journal,
+        journal,
         access.admission,
         access.client,
         models=program.models,
@@ -166,7 +214,7 @@ async def _walked(run: Run, access: Access, ledger: Ledger, verify: Verify, befo
         program,
         call,
         ledger,
-        run.journal,
+        journal,
         run.id,
         access.windows,
         run.gate.interrupt,
@@ -211,15 +259,15 @@ def joined(outcomes: list[Outcome]) -> Outcome:
     return outcomes[0]
 
 
-async def _close(run: Run, end: End, seconds: float) -> None:
+async def _close(run: Run, journal: Journal, end: End, seconds: float) -> None:
     """Write the end down and let go of the run. A disk that refuses leaves it as if it had been killed."""
     event = _last_event(run, end, seconds)
     try:
-        await run.journal.end(event)
+        await journal.end(event)
     except StoreError:
         pass  # said by the outcome; the store shows a run without an end, which can be resumed
     finally:
-        await run.journal.close()
+        await journal.close()
         result = RunResult(
             run.id, end.outcome, event.resumable, end.attempts, seconds, run.path, run.folded
         )

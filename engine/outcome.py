@@ -68,3 +68,22 @@ def reason(outcome: Outcome) -> str:
             return f"{kind}: {message}"
         case Passed() | Finished() | Cancelled():
             return ""
+
+
+def outcome_of(name: str, why: str) -> Outcome:
+    """The outcome that `word` and `reason` said, read back from a store."""
+    match name:
+        case "passed":
+            return Passed()
+        case "cancelled":
+            return Cancelled()
+        case "paused":
+            return Paused(why)
+        case "exhausted":
+            dimension, _, account = why.partition(" budget of ")
+            return Exhausted(account, dimension)
+        case "failed":
+            kind, _, message = why.partition(": ")
+            return Failed(kind, message)
+        case _:
+            return Finished()

@@ -6,7 +6,7 @@ library never blocks it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from podium.dsl.compile import Choice, compile_run
 from podium.dsl.library import Library
@@ -14,7 +14,6 @@ from podium.dsl.problem import Problem
 from podium.dsl.program import Budget, Endpoint, EnvRef, Model, Price, Program
 from podium.dsl.source import Source
 
-N = TypeVar("N", int, float)
 Parameters = Mapping[str, tuple[str | int | float | bool, str]]
 
 
@@ -69,28 +68,12 @@ def compiled(
         task=request.task,
         models=named,
         default_model=default[-1] if default else None,
-        caps=request.budget,
+        budget=request.budget,
         allow=allow,
     )
     program, warnings = compile_run(request.source, library, choice)
     seed = program.seed if request.seed is None else request.seed
-    return replace(program, budget=tightened(program.budget, request.budget), seed=seed), warnings
-
-
-def tightened(budget: Budget, caps: Budget) -> Budget:
-    """The lesser of each bound; a share is kept."""
-    return replace(
-        budget,
-        usd=_least(budget.usd, caps.usd),
-        tokens=_least(budget.tokens, caps.tokens),
-        calls=_least(budget.calls, caps.calls),
-        seconds=_least(budget.seconds, caps.seconds),
-    )
-
-
-def _least(first: N | None, second: N | None) -> N | None:
-    known = [value for value in (first, second) if value is not None]
-    return min(known) if known else None
+    return replace(program, seed=seed), warnings
 
 
 def to_json(request: Request) -> dict[str, Any]:

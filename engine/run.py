@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 import anyio
 import anyio.abc
@@ -55,6 +55,16 @@ class Account:
 
 def _quiet(_: str) -> None:
     pass
+
+
+def _alone(error: BaseException) -> BaseException:
+    """What groups of one, within groups of one, hold."""
+    while isinstance(error, BaseExceptionGroup):
+        inner = cast(BaseExceptionGroup[BaseException], error).exceptions
+        if len(inner) != 1:
+            break
+        error = inner[0]
+    return error
 
 
 class Engine:
@@ -114,7 +124,13 @@ class Engine:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        return await self._stack.__aexit__(kind, error, traceback)
+        """Errors of the block go out as they are, not in the group that anyio makes around them."""
+        try:
+            return await self._stack.__aexit__(kind, error, traceback)
+        except BaseExceptionGroup as group:
+            if error is not None and _alone(group) is error:
+                return False
+            raise
 
     # --- accounts and lists ----------------------------------------------------------------------
 
@@ -173,11 +189,11 @@ class Engine:
         the same key and account gives the first one's run. secrets: for this run alone.
 
         Raises ProgramError (nothing was sent), CallError (an endpoint is down, a key is missing),
-        StoreError; KeyError where the run of this key is not live in this engine and has ended.
+        StoreError, RunOwned (another process runs the run of this key).
         """
         name = account.name if account else ""
         if key is not None and (found := self._store.find(key, name)) is not None:
-            return self._live[found.id] if found.id in self._live else await self.resume(found.id)
+            return await self._again(found)
         if not isinstance(program, Program):
             source = program if isinstance(program, Source) else Source("<text>", program)
             values = {n: (value, "params") for n, value in (params or {}).items()}
@@ -189,6 +205,16 @@ class Engine:
         begin = partial(self._create, program, request or {}, name, key)
         started: Run = await self._tasks.start(self._carry, program, begin, name, secrets, bindings)
         return started
+
+    async def _again(self, record: RunRecord) -> Run:
+        """The run of an earlier start: live, or ended with its result, or taken up."""
+        if record.id in self._live:
+            return self._live[record.id]
+        if record.status != "ended":
+            return await self.resume(record.id)
+        run = Run(record.id, self._compiled_again(record), self._store, self._path)
+        run.recorded()
+        return run
 
     async def resume(
         self,
@@ -205,16 +231,21 @@ class Engine:
         """
         record = self._record(run)
         if program is None:
-            if not record.request:
-                raise NotResumable(f"run {record.id} began from a Program object: give it again")
-            asked = from_json(record.request)
-            program, _ = compiled(asked, StoredLibrary(asked.texts))
+            program = self._compiled_again(record)
         begin = partial(self._take, record, program)
         account = record.account
         resumed: Run = await self._tasks.start(
             self._carry, program, begin, account, secrets, bindings
         )
         return resumed
+
+    def _compiled_again(self, record: RunRecord) -> Program:
+        """The program of an earlier life, from the texts of its first one, which was allowed all it uses."""
+        if not record.request:
+            raise NotResumable(f"run {record.id} began from a Program object: give it again")
+        asked = from_json(record.request)
+        program, _ = compiled(asked, StoredLibrary(asked.texts), lambda kind, name: True)
+        return program
 
     def _record(self, run: str | None) -> RunRecord:
         record = self._store.latest_unfinished() if run is None else self._store.run(run)
@@ -229,7 +260,7 @@ class Engine:
     async def _carry(
         self,
         program: Program,
-        begin: Callable[[], Run],
+        begin: Callable[[], tuple[Run, Journal]],
         account: str,
         secrets: Mapping[str, str] | None,
         bindings: Bindings | None,
@@ -246,36 +277,39 @@ class Engine:
                 stack.callback(self._doors.remove, way)
             access = await way.open(program.models, self._tell)
             check_budget(program, access.windows)
-            run = begin()
-            run.watchers.append(run.folded.add)
+            run, journal = begin()
+            journal.watchers.append(run.seen)
             run.watchers.append(self._settled)
             self._live[run.id] = run
             try:
                 task_status.started(run)
-                verify = partial(judge, bindings={**self._bindings, **(bindings or {})})
-                await live(run, access, self._ledger, verify, self._now)
+                verify = partial(
+                    judge, bindings={**self._bindings, **(bindings or {})}, inline=self._inline
+                )
+                await live(run, journal, access, self._ledger, verify, self._now)
             finally:
                 del self._live[run.id]
 
     def _create(
         self, program: Program, request: Mapping[str, Json], account: str, key: str | None
-    ) -> Run:
-        record = RunRecord(
-            run_id(self._now(), self._chance), program.name, self._now(), account, request, key
-        )
-        return self._new_run(record, program, self._store.create(record))
+    ) -> tuple[Run, Journal]:
+        name = run_id(self._now(), self._chance)
+        record = RunRecord(name, program.name, self._now(), account, request, key)
+        journal = self._store.create(record)
+        return self._new_run(record, program, journal), journal
 
-    def _take(self, record: RunRecord, program: Program) -> Run:
-        run = self._new_run(record, program, self._store.take(record.id))
+    def _take(self, record: RunRecord, program: Program) -> tuple[Run, Journal]:
+        journal = self._store.take(record.id)
+        run = self._new_run(record, program, journal)
         for stamped in run.past():
             run.folded.add(stamped)
-        return run
+        return run, journal
 
     def _new_run(self, record: RunRecord, program: Program, journal: Journal) -> Run:
         account = record.account or None
         if account is not None and account not in self._ledger.accounts:
             self.account(account)
-        return Run(record.id, program, journal, self._store, self._path, account)
+        return Run(record.id, program, self._store, self._path, journal, account=account)
 
     def _settled(self, stamped: Stamped) -> None:
         """A hold that ended behind one door may make room for what waits behind another."""

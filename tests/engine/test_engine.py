@@ -1,0 +1,244 @@
+"""The engine as a service embeds it: starts, accounts, keys, stops, resumes; on trio's jumping clock."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import trio.testing
+
+from podium.dsl.problem import ProgramError
+from podium.engine import Engine
+from podium.engine.call import CallError
+from podium.engine.event import CallAnswered, NodeEnded
+from podium.engine.outcome import Cancelled, Exhausted, Failed, Passed
+from podium.engine.result import RunResult
+from podium.engine.run import NotResumable
+from podium.engine.store import Store
+from podium.engine.testing import Fail, Say, ScriptedClient
+
+PROGRAM = """
+model paid {
+  endpoint = openai("paid", base_url = "http://127.0.0.1:1")
+  price    = { input = $1 per 1M tokens, output = $1 per 1M tokens }
+}
+role writer {
+  prompt     = \"\"\"{{ task.statement }}\"\"\"
+  max_output = 100 tokens
+}
+task hello {
+  statement = "Say yes."
+  verify    = contains("yes")
+}
+run main {
+  task   = hello
+  flow   = parallel(4) of writer -> best
+  budget = [$1, 20 calls]
+}
+"""
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+pytestmark = pytest.mark.anyio
+
+
+def engine(store: Path, client: ScriptedClient, **more: Any) -> Engine:
+    return Engine(store, client=client, environ={}, inline=True, **more)
+
+
+async def to_end(store: Path, client: ScriptedClient, **how: Any) -> RunResult:
+    async with engine(store, client) as opened:
+        run = await opened.start(PROGRAM, **how)
+        return await run.result()
+
+
+async def test_a_run_ends_with_its_best_answer_and_nothing_held(tmp_path: Path) -> None:
+    client = ScriptedClient(["no", "yes", "no", "no"])
+    result = await to_end(tmp_path / "runs.db", client)
+    assert result.outcome == Passed()
+    assert result.attempt is not None
+    assert result.attempt.answer == "yes"
+    assert result.folded.held == 0
+    assert not client.flying
+    assert result.folded.total.amount.calls == 4
+
+
+async def test_a_second_start_with_the_same_key_gives_the_first_run(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("yes", delay=5))
+    async with engine(tmp_path / "runs.db", client) as opened:
+        first = await opened.start(PROGRAM, key="order-1")
+        second = await opened.start(PROGRAM, key="order-1")
+        assert second is first
+        await first.result()
+        assert len(opened.runs()) == 1
+    assert len(client.seen) == 4
+
+
+async def test_a_key_of_a_run_that_ended_gives_its_result_without_a_call(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    first = await to_end(store, ScriptedClient(["yes"] * 4), key="order-1")
+    silent = ScriptedClient([])
+    again = await to_end(store, silent, key="order-1")
+    assert (again.run, again.outcome) == (first.run, first.outcome)
+    assert again.attempt is not None
+    assert again.attempt.answer == "yes"
+    assert silent.seen == []
+
+
+async def test_runs_of_an_account_share_its_limit(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("no"))
+    async with engine(tmp_path / "runs.db", client) as opened:
+        tenant = opened.account("tenant-7", limit="[6 calls]")
+        first = await opened.start(PROGRAM, account=tenant)
+        await first.result()
+        second = await opened.start(PROGRAM, account=tenant)
+        result = await second.result()
+    assert result.outcome == Exhausted("tenant-7", "calls")
+    assert len(client.seen) == 6
+
+
+async def test_what_an_account_spent_counts_after_a_restart(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    async with engine(store, ScriptedClient(lambda call: Say("no"))) as opened:
+        run = await opened.start(PROGRAM, account=opened.account("tenant-7"))
+        await run.result()
+    client = ScriptedClient(lambda call: Say("no"))
+    async with engine(store, client) as opened:
+        tenant = opened.account("tenant-7", limit="[5 calls]")
+        run = await opened.start(PROGRAM, account=tenant)
+        await run.result()
+    assert len(client.seen) == 1
+
+
+async def test_cancelling_the_scope_stops_the_run_and_leaves_nothing_held(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("yes", delay=60))
+    opened = engine(tmp_path / "runs.db", client)
+    with anyio.move_on_after(10):
+        async with opened:
+            run = await opened.start(PROGRAM)
+            await run.result()
+    assert not client.flying
+    assert run.folded.held == 0
+    store = Store.open(tmp_path / "runs.db", inline=True)
+    [record] = store.runs()
+    assert record.status == "interrupted"
+    ends = [s.event for s in store.events(record.id) if isinstance(s.event, NodeEnded)]
+    assert {end.outcome for end in ends} == {"cancelled"}
+    store.close()
+
+
+async def test_a_stopped_run_keeps_what_is_in_flight_and_resumes_without_paying_it_again(
+    tmp_path: Path,
+) -> None:
+    client = ScriptedClient(lambda call: Say("no", delay=60), inflight=2)
+    async with engine(tmp_path / "runs.db", client) as opened:
+        run = await opened.start(PROGRAM)
+        await anyio.sleep(90)  # two answered, two in flight
+        run.stop()
+        result = await run.result()
+        assert result.resumable
+        assert result.folded.total.amount.calls == 4
+    async with engine(tmp_path / "runs.db", client) as opened:
+        again = await opened.resume()
+        result = await again.result()
+    assert len(client.seen) == 4
+    assert result.attempt is not None
+    assert result.folded.lives == 2
+
+
+async def test_an_aborted_run_charges_what_was_in_flight_at_its_hold(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("no", delay=60), inflight=2)
+    async with engine(tmp_path / "runs.db", client) as opened:
+        run = await opened.start(PROGRAM)
+        await anyio.sleep(30)
+        run.abort()
+        result = await run.result()
+    assert result.outcome == Cancelled()
+    assert result.folded.held == 0
+    assert result.folded.total.unknown == 2
+
+
+async def test_a_program_given_as_text_reads_no_environment_file_or_code(tmp_path: Path) -> None:
+    refused = {
+        "E503": PROGRAM.replace('"http://127.0.0.1:1")', '"http://127.0.0.1:1", key = env("K"))'),
+        "E501": PROGRAM.replace('contains("yes")', 'python("os:getcwd")'),
+        "E502": PROGRAM.replace('"Say yes."', 'file("secret.txt")'),
+        "E505": PROGRAM.replace("127.0.0.1:1", "models.example.org"),
+    }
+    (tmp_path / "secret.txt").write_text("secret")
+    async with engine(tmp_path / "runs.db", ScriptedClient([])) as opened:
+        for code, text in refused.items():
+            with pytest.raises(ProgramError) as caught:
+                await opened.start(text)
+            assert code in {problem.code for problem in caught.value.problems}
+        assert opened.runs() == []
+
+
+async def test_a_budget_too_small_for_one_call_is_refused_before_anything_is_sent(
+    tmp_path: Path,
+) -> None:
+    client = ScriptedClient(["yes"] * 4)
+    async with engine(tmp_path / "runs.db", client) as opened:
+        with pytest.raises(ProgramError, match="E311"):
+            await opened.start(PROGRAM, budget="[50 tokens]")
+        assert opened.runs() == []
+    assert client.seen == []
+
+
+async def test_an_endpoint_that_refuses_the_key_ends_the_run_as_failed(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Fail(CallError("credentials", "the key is refused")))
+    result = await to_end(tmp_path / "runs.db", client)
+    assert isinstance(result.outcome, Failed)
+    assert result.outcome.kind == "credentials"
+
+
+async def test_a_run_that_ended_cannot_be_resumed(tmp_path: Path) -> None:
+    result = await to_end(tmp_path / "runs.db", ScriptedClient(["yes"] * 4))
+    async with engine(tmp_path / "runs.db", ScriptedClient([])) as opened:
+        with pytest.raises(NotResumable, match="has ended"):
+            await opened.resume(result.run)
+
+
+async def test_events_reach_a_reader_in_order_without_a_gap(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("yes", delay=1))
+    async with engine(tmp_path / "runs.db", client) as opened:
+        run = await opened.start(PROGRAM)
+        seen = [stamped async for stamped in run.events()]
+    assert [stamped.number for stamped in seen] == list(range(len(seen)))
+    assert sum(isinstance(stamped.event, CallAnswered) for stamped in seen) >= 4
+
+
+ROWS = PROGRAM.replace(
+    'task hello {\n  statement = "Say yes."\n  verify    = contains("yes")\n}',
+    'task hello = rows("set.jsonl") with { statement = row.ask, verify = contains(row.want) }',
+)
+
+
+async def test_rows_run_one_below_the_other_under_one_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = ['{"ask": "Say a.", "want": "a"}', '{"ask": "Say b.", "want": "b"}']
+    (tmp_path / "set.jsonl").write_text("\n".join(lines))
+    client = ScriptedClient(lambda call: Say(call.messages[-1].content[4:5]))
+    async with engine(tmp_path / "runs.db", client, allow=["file:set.jsonl"]) as opened:
+        run = await opened.start(ROWS)
+        result = await run.result()
+    assert result.outcome == Passed()
+    assert [attempt and attempt.answer for attempt in result.attempts] == ["a", "b"]
+    assert result.folded.total.amount.calls == 8
+
+
+def test_asyncio_gives_the_same_result(tmp_path: Path) -> None:
+    client = ScriptedClient(["no", "yes", "no", "no"])
+
+    async def main() -> RunResult:
+        async with Engine(tmp_path / "runs.db", client=client, environ={}) as opened:
+            run = await opened.start(PROGRAM)
+            return await run.result()
+
+    assert anyio.run(main).outcome == Passed()
