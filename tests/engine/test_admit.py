@@ -1,6 +1,7 @@
 """Money, slot and replica together or not at all: no deadlock, nothing lost, nothing held while waiting."""
 
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 
 import anyio
@@ -43,18 +44,19 @@ ACCOUNTS = ["run", "left", "right", "deep"]
 @dataclass
 class World:
     queue: Queue
+    slots: dict[str, int]
     granted: list[Grant] = field(default_factory=list[Grant])
     waiting: list[Waiting] = field(default_factory=list[Waiting])
-    refused: int = 0
+    running: Counter[str] = field(default_factory=Counter[str])
 
     def turn(self) -> None:
         for one in admit(self.queue, 0.0):
             self.waiting.remove(one)
             if isinstance(one.outcome, Grant):
                 self.granted.append(one.outcome)
+                self.running[one.pool] += 1
             else:
                 assert isinstance(one.outcome, BudgetExhausted)
-                self.refused += 1
 
     def check(self) -> None:
         held = sum(grant.hold.amount.usd for grant in self.granted if grant.hold)
@@ -65,6 +67,7 @@ class World:
                 account.limit.usd is None
                 or account.spent.usd + account.held.usd <= account.limit.usd
             )
+        assert all(self.running[model] <= slots for model, slots in self.slots.items())
         for one in self.waiting:
             in_line = any(one in line for line in self.queue.lines.values())
             assert in_line or not self.queue.has_place(one, 0.0), "a slot is idle"
@@ -106,7 +109,8 @@ def test_every_call_goes_or_is_refused_whatever_the_order(
     ledger = Ledger()
     for name, parent, limit in zip(ACCOUNTS, [None, "run", "run", "left"], limits, strict=True):
         ledger.open(name, Limit(usd=limit), parent)
-    world = World(Queue(ledger, fleet(m=slots[0], n=slots[1])))
+    places = {"m": slots[0], "n": slots[1]}
+    world = World(Queue(ledger, fleet(**places)), places)
     for number, event in enumerate(events):
         match event:
             case ("arrive", str(account), str(model), int(usd)):
@@ -131,6 +135,7 @@ def test_every_call_goes_or_is_refused_whatever_the_order(
 def end(world: World, grant: Grant, share: int, late: bool) -> None:
     """The call of grant ends; late: its slot comes back in a step of its own, before its money."""
     assert grant.hold is not None
+    world.running[grant.waiting.pool] -= 1
     grant.leave()
     if late:
         world.turn()
@@ -179,13 +184,12 @@ async def test_a_wait_for_a_paused_model_does_not_hold_up_another_models_money()
 
     probe = await door.enter(call("probe"), Amount(usd=60), silent)
     assert probe.replica is not None
-    servers.failed(probe.replica, CallError("busy", "no", retry_after_s=100.0), 0.0)
     async with anyio.create_task_group() as group:
-        group.start_soon(one, "paused", "m")
-        await anyio.wait_all_tasks_blocked()
-        group.start_soon(one, "other", "n")
-        await anyio.wait_all_tasks_blocked()
+        for address, model in (("paused", "m"), ("other", "n")):
+            group.start_soon(one, address, model)
+            await anyio.wait_all_tasks_blocked()
         assert not started
+        servers.failed(probe.replica, CallError("busy", "no", retry_after_s=100.0), 0.0)
         probe.leave()
         probe.settle(NOTHING)
     assert started == {"other": 0.0, "paused": 100.0}

@@ -654,7 +654,7 @@ async def test_restoring_into_a_ledger_that_saw_the_life_changes_nothing() -> No
 async def test_a_team_that_was_served_less_goes_first() -> None:
     async def script(call: ModelCall, number: int) -> ModelReply:
         await anyio.sleep(1)
-        return answer(10)
+        return ModelReply("yes", "stop", Usage(input=270, output=10))
 
     bench = Bench(Server(script), run_of(Limit()), inflight=1)
 
