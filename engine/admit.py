@@ -17,6 +17,7 @@ from heapq import heappop, heappush
 import anyio
 
 from .call import BudgetExhausted, Call, ModelCall, Replica, VerifierCall, digest
+from .fair import Turns
 from .fleet import Fleet
 from .ledger import NOTHING, Amount, Hold, Ledger, Refused
 
@@ -25,8 +26,6 @@ VERIFIER_INFLIGHT = 8
 # Calls moved from an account's line to full pools in one go, while something that is held there will
 # wake the line again: it bounds what an event costs when both money and slots are short.
 MOVES = 16
-# Nodes whose service is remembered though they wait for nothing.
-REMEMBERED = 10_000
 TICK_S = 0.001
 
 
@@ -84,67 +83,12 @@ class Grant:
 
 
 @dataclass(slots=True)
-class Pool:
-    """Waiting calls by node, the least served node first.
-
-    heap has an entry for every node that waits, at its present service; others are stale.
-    """
-
-    nodes: dict[str, list[Waiting]] = field(default_factory=dict[str, list[Waiting]])
-    heap: list[tuple[float, Waiting]] = field(default_factory=list[tuple[float, Waiting]])
-    service: dict[str, float] = field(default_factory=dict[str, float])
-    now: float = 0.0
-
-    def add(self, waiting: Waiting) -> None:
-        node = waiting.node
-        heappush(self.nodes.setdefault(node, []), waiting)
-        # A newcomer starts level with who is served now: no credit for time in which it did not wait.
-        self.service[node] = max(self.service.get(node, 0.0), self.now)
-        self._enter(node)
-
-    def first(self) -> Waiting | None:
-        """The next call, left in place."""
-        while self.heap:
-            service, waiting = self.heap[0]
-            queue = self.nodes.get(waiting.node, [])
-            while queue and not queue[0].live:
-                heappop(queue)
-            if not queue:
-                self.nodes.pop(waiting.node, None)
-            elif queue[0] is waiting and service == self.service[waiting.node]:
-                return waiting
-            heappop(self.heap)
-            if queue and queue[0] is not waiting and service == self.service[waiting.node]:
-                self._enter(waiting.node)
-        return None
-
-    def pop(self) -> None:
-        """Take out what `first` gave."""
-        service, waiting = heappop(self.heap)
-        heappop(self.nodes[waiting.node])
-        self.now = max(self.now, service)
-        self._enter(waiting.node)
-
-    def serve(self, node: str, tokens: int) -> None:
-        """node was served tokens more; less than 0 where it was promised more than it used."""
-        self.service[node] = self.service.get(node, 0.0) + tokens
-        self._enter(node)
-        if len(self.service) > REMEMBERED:
-            kept = self.nodes.keys() | {n for n, s in self.service.items() if s > self.now}
-            self.service = {n: self.service[n] for n in kept if n in self.service}
-
-    def _enter(self, node: str) -> None:
-        if queue := self.nodes.get(node):
-            heappush(self.heap, (self.service[node], queue[0]))
-
-
-@dataclass(slots=True)
 class Queue:
     """All that waits, with the ledger and the fleet it waits for."""
 
     ledger: Ledger
     fleet: Fleet
-    pools: dict[str, Pool] = field(default_factory=dict[str, Pool])
+    pools: dict[str, Turns[Waiting]] = field(default_factory=dict[str, Turns[Waiting]])
     lines: dict[str, list[Waiting]] = field(default_factory=dict[str, list[Waiting]])
     woken: set[str] = field(default_factory=set[str])
     judging: dict[str, int] = field(default_factory=dict[str, int])
@@ -163,7 +107,7 @@ class Queue:
                 self.judges[pool] = call.verifier.inflight or VERIFIER_INFLIGHT
         node = f"{call.account} {call.address.rpartition('/')[0]}"
         waiting = Waiting(self.count, pool, node, call.account, amount, group)
-        self.pools.setdefault(pool, Pool()).add(waiting)
+        self.pools.setdefault(pool, Turns[Waiting]()).add(waiting)
         return waiting
 
     def withdraw(self, waiting: Waiting) -> None:
@@ -231,7 +175,9 @@ def admit(queue: Queue, now: float) -> list[Waiting]:
     return decided
 
 
-def _fill(queue: Queue, name: str, pool: Pool, now: float, decided: list[Waiting]) -> None:
+def _fill(
+    queue: Queue, name: str, pool: Turns[Waiting], now: float, decided: list[Waiting]
+) -> None:
     """Give the pool's free slots away."""
     while (head := pool.first()) is not None:
         refusal = None if name in queue.judges else queue.fleet.refusal(name, now)
