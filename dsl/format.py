@@ -42,7 +42,8 @@ def laid_out(source: Source, file: s.File) -> str:
     """The standard layout of a text that parsed to file, unchecked."""
     lexed = lex(source.text)
     toks = attached(source.text, lexed.tokens, lexed.comments)
-    blocks = [_block(source.text, part, shape_of(file)) for part in _parts(source.text, toks[:-1])]
+    shape = shape_of(file)
+    blocks = [_block(source.text, part, shape) for part in _parts(source.text, toks[:-1])]
     lines: list[str] = []
     for before, block in pairwise([None, *blocks]):
         assert block is not None  # only the first one is missing
@@ -107,6 +108,8 @@ def _apart(before: _Block, block: _Block) -> bool:
 def _verify(source: Source, file: s.File, result: str) -> None:
     again = Source(source.name, result)
     read, problems = parse(again)
+    if any(problem.code == "T000" for problem in problems):
+        raise FormatError(problems)  # indented, it is larger than a text may be
     if problems or not same(file, read):
         raise _failure(source, "it would have changed the meaning of this file")
     if _comments(source.text) != _comments(result):
