@@ -16,7 +16,7 @@ from .ledger import NOTHING, Amount, Limit
 from .outcome import Exhausted, Failed, Outcome, Stopped
 from .reduce import attempts_of
 from .value import Many
-from .walk import Body, Ended, Failure, Here, Race, ending, may_start, node, recall, skip
+from .walk import Body, Ended, Here, Race, ending, may_start, node, recall, skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class _Group:
     began: set[int] = field(default_factory=set[int])
     running: dict[int, str] = field(default_factory=dict[int, str])
     ended: dict[int, Ended] = field(default_factory=dict[int, Ended])
+    passed: int = 0
     changed: anyio.Event = field(default_factory=anyio.Event)
 
 
@@ -101,28 +102,19 @@ def _start(group: _Group, inside: Here, number: int, tasks: TaskGroup) -> None:
 async def _branch(group: _Group, place: Here, number: int, tasks: TaskGroup) -> None:
     job = group.jobs[number - 1]
     try:
-        group.ended[number] = await node(place, job.kind, job.label, job.body)
+        ended = await node(place, job.kind, job.label, job.body)
+        if group.race.lost:  # it ended after the race: the record of who was kept is made
+            return
+        group.ended[number] = ended
+        group.passed += any(attempt.passed for attempt in attempts_of(ended.value))
     finally:
         del group.running[number]
         group.changed.set()
         group.changed = anyio.Event()
-    if group.kept is None and _won(group):
+    if group.kept is None and group.rule.passes is not None and group.passed >= group.rule.passes:
         group.here.recorder.decide(group.here.address, "kept", lambda: sorted(group.ended))
         group.race.lost = Stopped("lost")
         tasks.cancel_scope.cancel()
-
-
-def _won(group: _Group) -> bool:
-    passes = group.rule.passes
-    return passes is not None and not group.race.lost and len(_passed(group)) >= passes
-
-
-def _passed(group: _Group) -> list[int]:
-    return [
-        number
-        for number, ended in group.ended.items()
-        if any(attempt.passed for attempt in attempts_of(ended.value))
-    ]
 
 
 async def _room(group: _Group, job: Job) -> None:
@@ -187,15 +179,17 @@ def open_account(here: Here, name: str, limit: Limit, parent: str, seconds: floa
 def _bury(group: _Group) -> None:
     """End the branches that never began, and forget what lost ones left in the budgets around."""
     here = group.here
+    lost = group.race.lost or group.kept is not None
+    left: set[str] = set()
     for number, job in enumerate(group.jobs, 1):
-        if number in group.ended:
-            continue
         place = here.at(job.segment)
         if number not in group.began:
-            lost = group.race.lost or group.kept is not None
             skip(place, job.kind, job.label, Stopped("lost" if lost else "enough"))
+        elif number not in group.ended:
+            left.add(place.address)
+    if left:
         for guard in here.guards:
-            guard.forget(place.address)
+            guard.forget(left)
 
 
 def _result(group: _Group) -> Ended:
@@ -223,8 +217,3 @@ def _told(group: _Group, outcome: Outcome, gave: int) -> Outcome:
         count = f"{gave} of {len(group.jobs)} branches gave an attempt"
         return Failed(outcome.kind, f"{outcome.message} ({count}; {group.rule.need} must)")
     return outcome
-
-
-def failure_of(here: Here, outcome: Outcome) -> tuple[Failure, ...]:
-    """outcome as the failure of the node at here, where it is one."""
-    return (Failure(here.address, outcome),) if isinstance(outcome, Failed | Exhausted) else ()

@@ -28,7 +28,7 @@ from podium.dsl.program import (
 from .agent import seed_of
 from .branches import Job, Rule, siblings
 from .forms import gives_many, kind_of, segment
-from .ledger import Limit
+from .ledger import NOTHING, Amount, Limit
 from .limit import limited, salvage
 from .outcome import Exhausted, Failed, Outcome, Paused
 from .reduce import attempts_of, best, sample, top, vote
@@ -184,29 +184,31 @@ async def _then(flow: Then, value: Value, here: Here) -> Ended:
 
 
 async def _parallel(flow: Parallel, value: Value, here: Here) -> Ended:
-    flows = [branch.flow for branch in flow.branches for _ in range(branch.count)]
+    judged = flow.passes is not None
+    kinds = [(branch, reserve(here, branch.flow, value)) for branch in flow.branches]
+    each = [(branch.flow, held) for branch, held in kinds for _ in range(branch.count)]
     jobs = [
-        _job(i, inner, value, here, judged=flow.passes is not None)
-        for i, inner in enumerate(flows, 1)
+        _job(number, inner, value, reserve=held, judged=judged)
+        for number, (inner, held) in enumerate(each, 1)
     ]
     even = flow.split == "even" or (here.world.program.split == "even" and not here.branches)
     rule = Rule(flow.passes, flow.need, flow.inflight, "even" if even else "pooled")
     return await siblings(here, jobs, rule)
 
 
-def _job(number: int, flow: Flow, value: Value, here: Here, *, judged: bool = False) -> Job:
+def _job(
+    number: int, flow: Flow, value: Value, *, reserve: Amount = NOTHING, judged: bool = False
+) -> Job:
     async def body(place: Here) -> Ended:
         ended = await _form(flow, value, place)
         return await submitted(place, ended) if judged else ended
 
-    return Job(
-        f"{number}.{flow.label}", kind_of(flow), flow.label, body, reserve(here, flow, value)
-    )
+    return Job(f"{number}.{flow.label}", kind_of(flow), flow.label, body, reserve)
 
 
 async def _lift(flow: Lift, value: Value, here: Here) -> Ended:
     jobs = [
-        _job(number, flow.flow, attempt, here)
+        _job(number, flow.flow, attempt, reserve=reserve(here, flow.flow, attempt))
         for number, attempt in enumerate(many_of(value).attempts, 1)
     ]
     return await siblings(here, jobs, Rule())

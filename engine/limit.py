@@ -106,7 +106,7 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
     """The end of a budget that cancelled what was inside: time ran out, or the policy is to fail."""
     if guard.ended is not None:
         for around in here.guards:
-            around.forget(here.address)
+            around.forget({here.address})
         guard.attempts.clear()
         return Ended(guard.ended)
     if guard.policy == "pause":
@@ -114,7 +114,7 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
     mark = _time_up(here, guard.account)
     here.recorder.decide(here.address, mark, lambda: [sorted(guard.open), sorted(guard.attempts)])
     for around in here.guards:
-        around.forget(here.address, attempts=False)
+        around.forget({here.address}, attempts=False)
     return Ended(Exhausted(guard.account, "time"))
 
 

@@ -10,7 +10,7 @@ same things: whatever depended on time, chance or money is recorded as a decisio
   that no node takes a branch that was held up for one that gave nothing.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -126,11 +126,11 @@ class Guard:
         self.attempts.pop(address, None)
         self.check()
 
-    def forget(self, prefix: str, *, attempts: bool = True) -> None:
-        """Drop the open calls, and the attempts, of the node at prefix and all below it."""
-        self.open = {call: by for call, by in self.open.items() if not is_below(by, prefix)}
+    def forget(self, nodes: Collection[str], *, attempts: bool = True) -> None:
+        """Drop the open calls, and the attempts, of these nodes and all below them."""
+        self.open = {call: by for call, by in self.open.items() if not is_below(by, nodes)}
         if attempts:
-            kept = {a: one for a, one in self.attempts.items() if not is_below(a, prefix)}
+            kept = {a: one for a, one in self.attempts.items() if not is_below(a, nodes)}
             self.attempts = kept
         self.check()
 
@@ -201,8 +201,11 @@ class Here:
         return replace(self, address=f"{self.address}/{segment}") if segment else self
 
 
-def is_below(address: str, prefix: str) -> bool:
-    return address == prefix or address.startswith(prefix + "/")
+def is_below(address: str, nodes: Collection[str]) -> bool:
+    """Whether address is one of nodes or lies below one."""
+    while address and address not in nodes:
+        address = address.rpartition("/")[0]
+    return bool(address)
 
 
 # --- nodes ---------------------------------------------------------------------------------------

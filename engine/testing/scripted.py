@@ -155,6 +155,7 @@ class Memory:
     events: list[Event] = field(default_factory=list[Event])
     decisions: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     answers: dict[str, tuple[str, Reply]] = field(default_factory=dict[str, tuple[str, Reply]])
+    verdicts: dict[str, Reply] = field(default_factory=dict[str, Reply])
     fresh: list[str] = field(default_factory=list[str])
 
     def emit(self, event: Event) -> None:
@@ -169,8 +170,7 @@ class Memory:
         if isinstance(
             call, VerifierCall
         ):  # a verdict is known by its content, whoever asked for it
-            asked = request_digest(call)
-            return next((reply for known, reply in self.answers.values() if known == asked), None)
+            return self.verdicts.get(request_digest(call))
         if call.address not in self.answers:
             return None
         asked, reply = self.answers[call.address]
@@ -180,7 +180,11 @@ class Memory:
 
     def next_life(self) -> "Memory":
         """The memory with which the run is taken up: no events of its own yet."""
-        return Memory(decisions=dict(self.decisions), answers=dict(self.answers))
+        return Memory(
+            decisions=dict(self.decisions),
+            answers=dict(self.answers),
+            verdicts=dict(self.verdicts),
+        )
 
     def outcomes(self) -> dict[str, str]:
         """The outcome of each node by address; fails if a node ended twice."""
@@ -223,6 +227,7 @@ class _Desk:
         self.memory.fresh.append(call.address)
         if isinstance(call, VerifierCall):
             reply: Reply = VerifierReply(await judge(call, self.bindings, inline=True))
+            self.memory.verdicts[request_digest(call)] = reply
         else:
             reply = await self._model(call)
         self.memory.answers[call.address] = (request_digest(call), reply)

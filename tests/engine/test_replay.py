@@ -207,3 +207,25 @@ async def test_cancelling_works_on_asyncio_too(anyio_backend: str) -> None:
     assert ends["main/parallel/1.agent"] == "finished"
     assert ends["main/parallel/2.agent"] == ends["main/parallel"] == "cancelled"
     assert not client.flying
+
+
+async def test_a_race_decided_in_one_instant_replays_the_same() -> None:
+    """Many branches pass at the same moment: who was kept is what the record says, in every life."""
+    task = replace(TASK, verify=exact("4"))
+    flow = then(parallel(8, agent(), passes=2), agent(role("merger", "{attempts.answer}")))
+    for _ in range(5):
+        first = await play(program(flow, task), ScriptedClient(lambda call: Say("4", 1.0)))
+        second = await play(
+            program(flow, task), ScriptedClient(server(1)), memory=first.memory.next_life()
+        )
+        assert second.calls == []
+        assert second.result == first.result
+
+
+async def test_a_thousand_losers_all_end() -> None:
+    task = replace(TASK, verify=exact("4"))
+    flow = parallel(1000, agent(), passes=1)
+    client = ScriptedClient(lambda call: Say("4" if "/999.agent" in call.address else "5", 1.0))
+    played = await play(program(flow, task), client)
+    assert played.result.outcome == Passed()
+    assert len(played.memory.outcomes()) == 1001

@@ -20,7 +20,7 @@ from podium.dsl.program import (
     Verifier,
 )
 from podium.engine.call import CallError, ModelCall
-from podium.engine.event import Decided, NodeEnded, Said, Scored
+from podium.engine.event import NodeEnded, Said, Scored
 from podium.engine.outcome import Exhausted, Failed, Finished, Passed
 from podium.engine.testing import Fail, Played, Say, ScriptedClient, play
 from podium.engine.testing.programs import TASK, exact, program, role, team
