@@ -289,7 +289,10 @@ def bind(
             parameter = by_name.get(arg.name)
             if parameter is None and not rest_named:
                 help_ = did_you_mean(arg.name, by_name) or _takes(by_name)
-                context.error("E111", f"{what} takes no `{arg.name}`", at, help=help_)
+                instead = "".join(near(arg.name, by_name, 1))
+                context.error(
+                    "E111", f"{what} takes no `{arg.name}`", at, help=help_, instead=instead
+                )
                 wrong.add(arg.name)
                 continue
         elif position < len(parameters) and (rest is None or rest_named):

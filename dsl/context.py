@@ -101,7 +101,10 @@ class Context(Protocol):
         help: str = "",
         secondary: tuple[Label, ...] = (),
         notes: tuple[str, ...] = (),
-    ) -> None: ...
+        instead: str = "",
+    ) -> None:
+        """Report a mistake. instead: the one name that was probably meant by the name at place."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from .declared_types import declared_type, of_value, schema
 from .fields import free_record, got, missing, noun_fields, record_of
 from .kinds import KINDS
 from .library import Library, LibraryError, resolve
-from .problem import Label, Problem
+from .problem import Edit, Label, Problem
 from .program import Flow, Limited, Model, Verifier
 from .scope import Files
 from .shapes import Shapes, stand_in
@@ -139,10 +139,10 @@ class Evaluator:
             self._depth -= 1
 
     def _too_much(self, place: Place) -> None:
-        code = "E404" if self._steps > MOST_STEPS else "E403"
+        code = "E405" if self._steps > MOST_STEPS else "E404"
         if any(p.code == code for p in self.problems):
             return
-        if code == "E404":
+        if code == "E405":
             self.error(
                 code,
                 "the program expands to too many parts",
@@ -489,9 +489,20 @@ class Evaluator:
         help: str = "",
         secondary: tuple[Label, ...] = (),
         notes: tuple[str, ...] = (),
+        instead: str = "",
     ) -> None:
+        edits = (Edit(place.span, instead),) if instead else ()
         self.problems.append(
-            Problem(code, message, place, label=label, help=help, secondary=secondary, notes=notes)
+            Problem(
+                code,
+                message,
+                place,
+                label=label,
+                help=help,
+                secondary=secondary,
+                notes=notes,
+                edits=edits,
+            )
         )
 
 

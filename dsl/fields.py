@@ -56,7 +56,13 @@ def known(
             help_ = did_you_mean(field.name, specs, 1) or "it has " + ", ".join(
                 f"`{name}`" for name in specs
             )
-            context.error("E106", f"a {what} has no field `{field.name}`", place, help=help_)
+            context.error(
+                "E106",
+                f"a {what} has no field `{field.name}`",
+                place,
+                help=help_,
+                instead="".join(near(field.name, specs, 1)),
+            )
         elif field.name in found:
             context.error("E108", f"`{field.name}` is given twice", place)
         elif field.value is None:

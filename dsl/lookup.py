@@ -114,6 +114,7 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
             f"`{expr.name}` is not {describe(want)}",
             place,
             help=f"did you mean {_quoted(allowed[:3])}?",
+            instead="".join(guesses[:1]),
         )
     else:
         guesses = guesses or near(expr.name, _names(scope))
@@ -123,6 +124,7 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
             place,
             help=(f"did you mean {_quoted(guesses)}?" if guesses else "")
             or _declare(want, expr.name),
+            instead="".join(guesses[:1]),
         )
 
 

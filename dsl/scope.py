@@ -84,7 +84,7 @@ class Files:
     def _shadows(self, name: str, place: Place) -> None:
         if name in FORMS or name in _MEANT or name in self.prelude.declared:
             self.report(
-                "W604",
+                "W606",
                 f"`{name}` hides a name of the language",
                 place,
                 severity="warning",
