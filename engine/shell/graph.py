@@ -8,9 +8,12 @@ from podium.dsl.problem import ProgramError
 
 from .graph_model import drawing
 from .graph_text import mermaid, svg
-from .inputs import Asked
+from .inputs import ALLOWED_KINDS, Asked
 from .loading import load
 from .reports import reject
+
+# A drawing calls nothing, reads no variable and runs no code: it needs no leave.
+ANYTHING = tuple(f"{kind}:*" for kind in ALLOWED_KINDS)
 
 
 @click.command(
@@ -21,20 +24,16 @@ from .reports import reject
 @click.argument("run", required=False)
 @click.option("-e", "--expression", help="Draw this expression instead of a run of FILE.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
-@click.option(
-    "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
-)
 @click.option("--svg", "as_svg", is_flag=True, help="Write SVG; without it, Mermaid text.")
 def command(
     file: str,
     run: str | None,
     expression: str | None,
     settings: tuple[str, ...],
-    allow: tuple[str, ...],
     as_svg: bool,
 ) -> None:
     """Draw the flow of FILE, or of its run named RUN, on standard output. Nothing is called."""
-    asked = Asked(run=run, expression=expression, settings=settings, allow=allow)
+    asked = Asked(run=run, expression=expression, settings=settings, allow=ANYTHING)
     try:
         program = load(file, asked, os.environ).program
     except ProgramError as error:
