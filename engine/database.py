@@ -203,12 +203,20 @@ def write(
 
 def read_events(db: sqlite3.Connection, run: str, after: int, limit: int) -> list[Stamped]:
     """At most limit events of run with numbers above after, in order."""
-    rows = db.execute(
-        "select number, time, kind, body from events where run = ? and number > ?"
-        " order by number limit ?",
-        (run, after, limit),
-    )
-    return [_stamped(*row) for row in rows]
+    try:
+        rows = db.execute(
+            "select number, time, kind, body from events where run = ? and number > ?"
+            " order by number limit ?",
+            (run, after, limit),
+        ).fetchall()
+        return [_stamped(*row) for row in rows]
+    except (
+        sqlite3.Error,
+        ValueError,
+        KeyError,
+        TypeError,
+    ) as error:  # the latter: no event of ours
+        raise StoreError(f"cannot read the events of run {run}: {error}") from error
 
 
 def read_event(db: sqlite3.Connection, run: str, number: int) -> Stamped | None:
@@ -222,5 +230,8 @@ def _stamped(number: int, time: float, kind: str, text: bytes) -> Stamped:
 
 
 def read_blob(db: sqlite3.Connection, digest: str) -> str | None:
-    row = db.execute("select text from blobs where digest = ?", (digest,)).fetchone()
+    try:
+        row = db.execute("select text from blobs where digest = ?", (digest,)).fetchone()
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot read the text {digest}: {error}") from error
     return None if row is None else str(row[0])

@@ -26,13 +26,15 @@ W = TypeVar("W", bound=Waiter)
 class Turns(Generic[W]):
     """What waits, by node, the least served node first; a node's own in their order.
 
-    heap has an entry for every node that waits, at its present service; others are stale.
+    heap holds entries of service and first waiter; that in entries is the node's own, others are stale.
     """
 
     nodes: dict[str, list[W]] = field(default_factory=dict[str, list[W]])
+    entries: dict[str, tuple[float, W]] = field(default_factory=dict[str, tuple[float, W]])
     heap: list[tuple[float, W]] = field(default_factory=list[tuple[float, W]])
     service: dict[str, float] = field(default_factory=dict[str, float])
     now: float = 0.0
+    most: int = REMEMBERED
 
     def add(self, waiting: W) -> None:
         node = waiting.node
@@ -44,16 +46,13 @@ class Turns(Generic[W]):
     def first(self) -> W | None:
         """The next one, left in place."""
         while self.heap:
-            service, waiting = self.heap[0]
-            queue = self.nodes.get(waiting.node, [])
-            while queue and not queue[0].live:
-                heappop(queue)
-            if not queue:
-                self.nodes.pop(waiting.node, None)
-            elif queue[0] is waiting and service == self.service[waiting.node]:
+            entry = self.heap[0]
+            waiting = entry[1]
+            if self.entries.get(waiting.node) is not entry:
+                heappop(self.heap)
+            elif waiting.live:
                 return waiting
-            heappop(self.heap)
-            if queue and queue[0] is not waiting and service == self.service[waiting.node]:
+            else:
                 self._enter(waiting.node)
         return None
 
@@ -61,6 +60,7 @@ class Turns(Generic[W]):
         """Take out what `first` gave."""
         service, waiting = heappop(self.heap)
         heappop(self.nodes[waiting.node])
+        del self.entries[waiting.node]
         self.now = max(self.now, service)
         self._enter(waiting.node)
 
@@ -68,10 +68,21 @@ class Turns(Generic[W]):
         """node was served tokens more; less than 0 where it was promised more than it used."""
         self.service[node] = self.service.get(node, 0.0) + tokens
         self._enter(node)
-        if len(self.service) > REMEMBERED:
-            kept = self.nodes.keys() | {n for n, s in self.service.items() if s > self.now}
-            self.service = {n: self.service[n] for n in kept if n in self.service}
+        if len(self.service) > self.most:
+            kept = {n: s for n, s in self.service.items() if n in self.nodes or s > self.now}
+            self.service, self.most = kept, max(REMEMBERED, 2 * len(kept))
 
     def _enter(self, node: str) -> None:
-        if queue := self.nodes.get(node):
-            heappush(self.heap, (self.service[node], queue[0]))
+        """Give node the entry it should have."""
+        queue = self.nodes.get(node, [])
+        while queue and not queue[0].live:
+            heappop(queue)
+        if not queue:
+            self.nodes.pop(node, None)
+            self.entries.pop(node, None)
+            return
+        entry = (self.service[node], queue[0])
+        old = self.entries.get(node)
+        if old is None or old[0] != entry[0] or old[1] is not entry[1]:
+            self.entries[node] = entry
+            heappush(self.heap, entry)

@@ -201,7 +201,12 @@ class Store:
             raise StoreError(f"cannot write the store {self._path}: {error}") from error
 
     def _lock(self, run: str) -> RunLock | None:
-        return None if self._path is None else own(locks(self._path), run)
+        if self._path is None:
+            return None
+        try:
+            return own(locks(self._path), run)
+        except OSError as error:
+            raise StoreError(f"cannot lock run {run} of the store {self._path}: {error}") from error
 
     def _journal(self, run: str, held: RunLock | None) -> Journal:
         return Journal(run, db=self._db, writer=self._writer, lock=held, clock=self._clock)

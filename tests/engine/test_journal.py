@@ -97,14 +97,14 @@ async def test_a_reader_sees_everything_once_and_in_order_and_then_ends(store: S
         async with anyio.create_task_group() as group:
             group.start_soon(read, -1, seen[0], True)
             group.start_soon(read, 99, seen[2], False)
-            for i in range(300):
+            for i in range(120):
                 journal.emit(CallWaits(f"a/{i}", "slot"))
-                if i % 50 == 0:
+                if i % 20 == 0:
                     await journal.commit([intent(f"b/{i}")])
             await journal.end(END)
             await journal.close()
-    assert seen[0] == list(range(307))
-    assert seen[2] == list(range(100, 307))
+    assert seen[0] == list(range(127))
+    assert seen[2] == list(range(100, 127))
 
 
 async def test_a_waiting_reader_gets_what_is_only_emitted(store: Store) -> None:

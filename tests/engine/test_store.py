@@ -243,14 +243,29 @@ async def test_a_store_is_read_while_another_connection_writes(path: Path) -> No
                 reader.blob("user:nobody")
 
 
+def spoil(path: Path) -> None:
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 4)
+        file.write(random.Random(0).randbytes(size // 2))
+
+
+async def test_a_damaged_file_is_reported_and_never_read_as_something_else(path: Path) -> None:
+    with closing(Store.open(path)) as store:
+        await fill(store.create(record()), 100)
+    spoil(path)
+    with closing(Store.open(path)) as store, pytest.raises(StoreError, match="cannot"):
+        list(store.events("r1"))
+
+
 @pytest.mark.parametrize("damage", ["cut", "zeros", "garbage"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 async def test_a_torn_log_opens_to_a_prefix_without_a_gap(
     path: Path, tmp_path: Path, damage: str, seed: int
 ) -> None:
     store = Store.open(path, inline=True)
     journal = store.create(record())
-    await fill(journal, 60)
+    await fill(journal, 30)
     log = path.with_name(path.name + "-wal").read_bytes()
     chance = random.Random(seed)
     at = chance.randrange(len(log) // 2, len(log))
@@ -265,7 +280,7 @@ async def test_a_torn_log_opens_to_a_prefix_without_a_gap(
     with closing(Store.open(copy)) as again:
         numbers = [stamped.number for stamped in again.events("r1")]
         assert numbers == list(range(len(numbers)))
-        assert 40 < len(numbers) < 120
+        assert 20 < len(numbers) < 60
         taken = again.take("r1")
         async with again.writing():
             await taken.commit([intent("after")])
