@@ -4,9 +4,10 @@ from typing import TypeGuard
 
 from . import syntax
 from .context import Context
+from .reading import show
 from .source import Place
 from .types import ANY, BOOL, RATE, Number, Type, accepts, describe
-from .values import BAD, Quantity, Ratio, Row, Scope, Unknown, Value, Word, show, type_of
+from .values import BAD, Quantity, Ratio, Row, Scope, Unknown, Value, Word, type_of
 
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 

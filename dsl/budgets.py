@@ -5,9 +5,10 @@ from dataclasses import replace
 from . import syntax
 from .context import Context
 from .program import Budget
+from .reading import show
 from .source import Place
 from .types import ANY
-from .values import BAD, Items, Quantity, Scope, Unknown, Value, show
+from .values import BAD, Items, Quantity, Scope, Unknown, Value
 
 _FIELD = {"usd": "usd", "tokens": "tokens", "calls": "calls", "time": "seconds", "share": "share"}
 _SAYS = {

@@ -11,22 +11,12 @@ from .declared_types import declared_type, of_value
 from .flows import BUILDERS as FLOW_BUILDERS
 from .names import did_you_mean, near
 from .program import Budget, Flow, Limited, OnExhausted
+from .reading import as_word, show
 from .shapes import stand_in
 from .source import Place
 from .tasks import BUILDERS as TASK_BUILDERS
 from .types import ANY, CASES, FLOW, ListOf, Number, Type
-from .values import (
-    BAD,
-    Argument,
-    Noun,
-    Scope,
-    Unknown,
-    UserFlow,
-    Value,
-    Wrapper,
-    as_word,
-    show,
-)
+from .values import BAD, Argument, Noun, Scope, Unknown, UserFlow, Value, Wrapper
 from .verifiers import BUILDERS as VERIFIER_BUILDERS
 
 _BUILDERS = {**FLOW_BUILDERS, **TASK_BUILDERS, **VERIFIER_BUILDERS}

@@ -5,6 +5,7 @@ from .calls import Form
 from .context import Context
 from .names import near
 from .program import Agent, Budget, Flow, Model, Role, Template, Text, Verifier
+from .reading import show
 from .shapes import stand_in
 from .source import Place
 from .types import (
@@ -44,7 +45,6 @@ from .values import (
     Word,
     Wrapper,
     is_flow,
-    show,
     type_of,
 )
 

@@ -23,9 +23,10 @@ from .program import (
     Verifier,
     subflows,
 )
+from .reading import as_int, as_text, as_word
 from .source import Place
 from .types import MODEL
-from .values import Module, Noun, Scope, Tasks, Value, as_int, as_text, as_word
+from .values import Module, Noun, Scope, Tasks, Value
 
 EMBEDDED = Model("embedded", (Endpoint("local", ""),), Price())
 """What runs where a program names no model: it comes with Podium and costs nothing."""

@@ -3,50 +3,41 @@
 Checking evaluates every declaration with unknown parameters, compiling evaluates one run with known
 ones, so types and elaboration cannot drift apart. Depth and work are bounded: chains are walked, what
 nests is counted, and a program that would expand without measure is a mistake like any other.
+It is one class of some length, because all of it shares what is being worked out; what has no need of that
+is in the modules it calls.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from . import arithmetic, calling, flows, lookup, nouns, prompts, syntax, tasks
-from .budgets import budget
+from . import arithmetic, calling, expressions, flows, lookup, nouns, prompts, syntax, tasks
 from .calls import FORMS
 from .conditions import condition
 from .context import Found
 from .convert import fit
-from .declared_types import declared_type, of_value, schema
-from .fields import free_record, got, missing, noun_fields, record_of
+from .declared_types import declared_type, of_value
+from .fields import got, missing, noun_fields
 from .kinds import KINDS
 from .library import Library, LibraryError, resolve
 from .problem import Edit, Label, Problem
 from .program import Flow, Limited, Model, Verifier
+from .reading import show
 from .scope import Files
 from .shapes import Shapes, stand_in
 from .source import Place, Source
 from .types import (
     ANY,
-    BOOL,
-    BUDGET,
-    CASES,
     CONDITION,
     FLOW,
     PROMPT,
-    RECORD,
-    SCHEMA,
     VERIFIER,
-    ListOf,
-    Number,
     Plain,
-    RecordOf,
     Type,
-    describe,
     options,
 )
 from .values import (
     BAD,
-    Counted,
     Imported,
-    Items,
     Later,
     Module,
     ModuleName,
@@ -60,8 +51,6 @@ from .values import (
     Value,
     Word,
     is_flow,
-    show,
-    type_of,
 )
 
 # A level costs up to five frames of the interpreter's usual 1,000; what costs more counts as more levels.
@@ -172,7 +161,7 @@ class Evaluator:
             case syntax.With():
                 return self._with(expr, scope)
             case syntax.IfExpr():
-                return self._if(expr, scope, want)
+                return expressions.choice(self, expr, scope, want)
             case syntax.Binary():
                 return arithmetic.binary(self, expr, scope)
             case syntax.Unary():
@@ -180,72 +169,15 @@ class Evaluator:
             case syntax.Rate():
                 return arithmetic.rate(self, expr, scope)
             case syntax.ListExpr():
-                return self._list(expr, scope, want)
+                return expressions.listed(self, expr, scope, want)
             case syntax.Record():
-                return self._record(expr, scope, want)
+                return expressions.record(self, expr, scope, want)
             case syntax.Prompt():
                 if PROMPT in options(want):
                     return prompts.template(self, expr, scope)
                 return prompts.constant(self, expr, scope)
             case _:
-                return _literal(expr)
-
-    def _if(self, expr: syntax.IfExpr, scope: Scope, want: Type) -> Value:
-        """The branch taken. While checking both are looked at; where neither is known, what they share."""
-        chosen = self.value(expr.condition, scope, BOOL)
-        if self.reading and isinstance(chosen, bool):
-            return self.value(expr.then if chosen else expr.otherwise, scope, want)
-        then = self.value(expr.then, scope, want)
-        otherwise = self.value(expr.otherwise, scope, want)
-        if isinstance(chosen, bool):
-            return then if chosen else otherwise
-        if is_flow(then) and is_flow(otherwise):
-            alike = self.shapes.of(then) == self.shapes.of(otherwise)
-            return then if alike else stand_in("if", scope.place(expr.span))
-        alike = type_of(then) == type_of(otherwise)
-        return Unknown(type_of(then)) if alike else BAD
-
-    def _list(self, expr: syntax.ListExpr, scope: Scope, want: Type) -> Value:
-        if BUDGET in options(want):
-            return budget(self, expr, scope)
-        listed = next((o for o in options(want) if isinstance(o, ListOf)), ListOf(ANY))
-        return Items(tuple(self._item(item, scope, listed) for item in expr.items))
-
-    def _item(self, expr: syntax.Expr, scope: Scope, want: ListOf) -> Value:
-        if want.counted and isinstance(expr, syntax.Then) and _starts_counted(expr):
-            self.error(
-                "E208",
-                "does the number count the first step or the whole chain?",
-                scope.place(expr.span),
-                help="write `3 of (f -> g)` or `(3 of f) -> g`"
-                if want.item != FLOW
-                else "put parentheses around what is counted: `3 of (f -> g)`",
-            )
-            return BAD
-        if want.counted and isinstance(expr, syntax.Of) and _may_count(expr.wrapper):
-            count = self.raw(expr.wrapper, scope, ANY)
-            kind = count.type if isinstance(count, Unknown) else type_of(count)
-            if isinstance(kind, Number) or isinstance(count, Unknown):
-                fitted = fit(self, count, Number(True, 0), scope.place(expr.wrapper.span))
-                inner = self.value(expr.inner, scope, want.item)
-                return Counted(fitted if isinstance(fitted, int) else None, inner)
-        return self.value(expr, scope, want.item)
-
-    def _record(self, expr: syntax.Record, scope: Scope, want: Type) -> Value:
-        for option in options(want):
-            match option:
-                case RecordOf(name=name):
-                    return record_of(self, name, expr, scope)
-                case _ if option == SCHEMA:
-                    return schema(self, expr, scope)
-                case _ if option == CASES:
-                    return free_record(self, expr, scope, FLOW)
-                case _ if option in (RECORD, ANY):
-                    return free_record(self, expr, scope, ANY)
-                case _:
-                    continue
-        self.error("E120", f"{describe(want)} is wanted here, not a record", scope.place(expr.span))
-        return BAD
+                return expressions.literal(expr)
 
     # --- `with` ----------------------------------------------------------------------------------
 
@@ -504,37 +436,6 @@ class Evaluator:
                 edits=edits,
             )
         )
-
-
-def _literal(expr: syntax.Expr) -> Value:
-    match expr:
-        case syntax.Number(value=value) | syntax.Bool(value=value) | syntax.String(value=value):
-            return value
-        case syntax.Money(micro=micro):
-            return Quantity("usd", micro)
-        case syntax.TokenCount(count=count):
-            return Quantity("tokens", count)
-        case syntax.CallCount(count=count):
-            return Quantity("calls", count)
-        case syntax.Duration(seconds=seconds):
-            return Quantity("time", seconds)
-        case syntax.Percent(fraction=fraction):
-            return Quantity("share", fraction)
-        case _:
-            return None
-
-
-def _may_count(expr: syntax.Expr) -> bool:
-    """Whether what stands left of `of` can be a multiplicity; a call is a wrapper."""
-    while isinstance(expr, syntax.Paren):
-        expr = expr.inner
-    return not isinstance(expr, syntax.Call | syntax.With)
-
-
-def _starts_counted(expr: syntax.Expr) -> bool:
-    while isinstance(expr, syntax.Then):
-        expr = expr.first
-    return isinstance(expr, syntax.Of) and isinstance(expr.wrapper, syntax.Number)
 
 
 def _identity(value: Value) -> object:

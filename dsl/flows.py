@@ -23,24 +23,12 @@ from .program import (
     Then,
     Verifier,
 )
+from .reading import as_int, as_word, items
 from .shapes import Shape, after, gives, role_shape, stand_in, takes
 from .source import Place
 from .teams import team
 from .types import FLOW
-from .values import (
-    BAD,
-    Counted,
-    Fields,
-    Items,
-    Later,
-    Policy,
-    Scope,
-    Value,
-    as_int,
-    as_word,
-    is_condition,
-    items,
-)
+from .values import BAD, Counted, Fields, Items, Later, Policy, Scope, Value, is_condition
 
 # --- chains --------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from .calls import FORMS, all_words
 from .context import Context
 from .kinds import CONDITION_NAMES, PROMPT_NAMES
 from .names import did_you_mean, either, near
+from .reading import show
 from .types import (
     ANY,
     BUDGET,
@@ -24,18 +25,7 @@ from .types import (
     options,
     words,
 )
-from .values import (
-    BAD,
-    Fields,
-    ModuleName,
-    Row,
-    Scope,
-    Unknown,
-    Value,
-    Word,
-    show,
-    type_of,
-)
+from .values import BAD, Fields, ModuleName, Row, Scope, Unknown, Value, Word, type_of
 
 _NOUNS = (MODEL, ROLE, VERIFIER, TASK, FLOW, RUN)
 _KIND_GIVES = {

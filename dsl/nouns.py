@@ -8,24 +8,9 @@ from .convert import budget_of
 from .fields import Got
 from .program import Budget, Endpoint, Limits, Model, Price, Role, Sampling, Scalar, Template, Text
 from .prompts import roots
+from .reading import as_int, as_text, as_word, items, show
 from .source import Place
-from .values import (
-    Fields,
-    Later,
-    Noun,
-    Policy,
-    Quantity,
-    Ratio,
-    Schema,
-    Unknown,
-    Value,
-    Word,
-    as_int,
-    as_text,
-    as_word,
-    items,
-    show,
-)
+from .values import Fields, Later, Noun, Policy, Quantity, Ratio, Schema, Unknown, Value, Word
 from .verifiers import host_of, is_loopback
 
 _PER = 1_000_000  # a Price is in micro-dollars per so many tokens

@@ -7,9 +7,10 @@ from .names import did_you_mean
 from .parse import parse_expression
 from .problem import Problem, has_errors, whole
 from .program import Scalar
+from .reading import written
 from .source import Place, Source
 from .types import ANY, TEXT, Type, Words, describe, example, options
-from .values import Module, Scope, Unknown, Value, Word, written
+from .values import Module, Scope, Unknown, Value, Word
 
 Given = Mapping[str, tuple[str | int | float | bool, str]]
 

@@ -7,21 +7,10 @@ from .context import Context
 from .kinds import FILTERS, PROMPT_NAMES
 from .names import near
 from .program import FilterCall, Scalar, Slot, Template, Text
+from .reading import as_text, show, written
 from .source import Place
 from .types import ANY
-from .values import (
-    BAD,
-    Items,
-    Quantity,
-    Row,
-    Scope,
-    Unknown,
-    Value,
-    Word,
-    as_text,
-    show,
-    written,
-)
+from .values import BAD, Items, Quantity, Row, Scope, Unknown, Value, Word
 
 
 def template(context: Context, prompt: syntax.Prompt, scope: Scope) -> Template:

@@ -10,22 +10,9 @@ from .fields import Got
 from .kinds import PASS_NAMES
 from .library import LibraryError
 from .program import Condition, Scalar, Task, Verifier
+from .reading import as_text, as_word
 from .types import TASK
-from .values import (
-    BAD,
-    Json,
-    Later,
-    Noun,
-    Row,
-    RowSet,
-    Scope,
-    Tasks,
-    Unknown,
-    Value,
-    as_text,
-    as_word,
-    is_condition,
-)
+from .values import BAD, Json, Later, Noun, Row, RowSet, Scope, Tasks, Unknown, Value, is_condition
 
 MOST_ROWS = 100_000
 

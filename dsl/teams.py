@@ -9,20 +9,10 @@ from .context import Bound, Context
 from .kinds import TEAM_CONDITION_NAMES
 from .nouns import seen
 from .program import Ceo, Condition, Member, Model, Role, Team
+from .reading import as_int, as_word, items
 from .shapes import stand_in
 from .types import ROLE
-from .values import (
-    Counted,
-    Items,
-    Later,
-    Policy,
-    Unknown,
-    Value,
-    as_int,
-    as_word,
-    is_condition,
-    items,
-)
+from .values import Counted, Items, Later, Policy, Unknown, Value, is_condition
 
 _Order = Literal["together", "in_turn", "solver_first", "solver_last", "relay", "ceo"]
 _ORDERS: dict[str, _Order] = {order: order for order in get_args(_Order)}

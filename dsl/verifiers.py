@@ -8,23 +8,9 @@ from urllib.parse import urlsplit
 from .calls import FINAL
 from .context import Bound, Context
 from .program import Endpoint, EnvRef, Plateau, Role, Scalar, Verifier
+from .reading import amount, as_int, as_number, as_text, as_word, items, show
 from .types import CONDITION, ENDPOINT, ENV, TEXT, VERIFIER, Setting
-from .values import (
-    BAD,
-    Counted,
-    Items,
-    Policy,
-    Quantity,
-    Unknown,
-    Value,
-    amount,
-    as_int,
-    as_number,
-    as_text,
-    as_word,
-    items,
-    show,
-)
+from .values import BAD, Counted, Items, Policy, Quantity, Unknown, Value
 
 # Checked with all the others, and refused when a run would use them.
 NOT_YET = frozenset({"command", "http", "judge", "panel", "all_of", "any_of", "weighted"})

@@ -1,0 +1,148 @@
+"""What a run's accounts must keep: none above those around it, every dollar countable, nothing paid unbounded."""
+
+from dataclasses import replace
+
+from .budgets import tighter
+from .draft import Draft, nodes, roles
+from .evaluate import Evaluator
+from .problem import Label
+from .program import Budget, Flow, Limited, Model, Parallel, Price, subflows
+from .reading import written
+from .source import Place
+from .values import Quantity
+
+_SAYS = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
+
+
+def nested(evaluator: Evaluator, draft: Draft) -> None:
+    """E301 to E304 for each account against those around it; constants only, the rest is the plan's."""
+    seen: set[tuple[int, Budget]] = set()
+    run = f"run `{draft.name}`"
+    waiting: list[tuple[Flow, Budget, str, Place]] = [
+        (draft.flow, draft.budget, run, draft.budget_place)
+    ]
+    while waiting:
+        node, around, who, place = waiting.pop()
+        if (id(node), around) in seen:
+            continue
+        seen.add((id(node), around))
+        for role, _ in roles(node):
+            if role.budget is not None:
+                _inside(evaluator, role.budget, f"`{role.name}`", node.place, around, who, place)
+        if isinstance(node, Limited):
+            inner = node.budget
+            _inside(evaluator, inner, f"`{node.label}`", node.place, around, who, place)
+            around = _effective(inner, around)
+            who, place = f"`{node.label}`", node.place
+        if isinstance(node, Parallel) and node.split == "even":
+            _promised(evaluator, node, around, who)
+        waiting.extend((child, around, who, place) for child in subflows(node))
+
+
+def _inside(
+    evaluator: Evaluator,
+    inner: Budget,
+    name: str,
+    at: Place,
+    around: Budget,
+    who: str,
+    place: Place,
+) -> None:
+    if inner.share is not None and around == Budget():
+        evaluator.error(
+            "E303",
+            f"the share of {name} is of nothing: no budget is around it",
+            at,
+            help="give the run a budget: `budget = [$5]`",
+        )
+    for dimension, word in _SAYS.items():
+        mine, theirs = getattr(inner, dimension), getattr(around, dimension)
+        if mine is not None and theirs is not None and mine > theirs:
+            evaluator.error(
+                "E301",
+                f"the budget of {name} ({_amount(word, mine)}) exceeds that of {who} "
+                f"({_amount(word, theirs)})",
+                at,
+                secondary=(Label(place, f"the budget of {who}"),),
+                help="lower the inner one, or raise the outer one",
+            )
+
+
+def _amount(word: str, amount: int | float) -> str:
+    return written(Quantity(word, amount))  # type: ignore[arg-type]
+
+
+def _effective(inner: Budget, around: Budget) -> Budget:
+    """What holds inside: a share is of each enclosing limit."""
+    least = tighter(replace(inner, share=None), replace(around, share=None))
+    if inner.share is None:
+        return least
+    share = inner.share
+    part = Budget(
+        None if around.usd is None else int(around.usd * share),
+        None if around.tokens is None else int(around.tokens * share),
+        None if around.calls is None else int(around.calls * share),
+        None if around.seconds is None else around.seconds * share,
+    )
+    return tighter(least, part)
+
+
+def _promised(evaluator: Evaluator, node: Parallel, around: Budget, who: str) -> None:
+    """Under `split = even` each branch is promised its own: together they must fit."""
+    limited = [(b.count, b.flow.budget) for b in node.branches if isinstance(b.flow, Limited)]
+    shares = sum(count * (budget.share or 0) for count, budget in limited)
+    if shares > 1 + 1e-9:
+        evaluator.error(
+            "E304",
+            f"the branches together are promised {shares * 100:g}% of what there is",
+            node.place,
+            help="lower the shares, or use `split = pooled`",
+        )
+    for dimension, word in _SAYS.items():
+        limit = getattr(around, dimension)
+        total = sum(count * (getattr(budget, dimension) or 0) for count, budget in limited)
+        if dimension != "seconds" and limit is not None and total > limit:
+            evaluator.error(
+                "E302",
+                f"the branches together are promised {_amount(word, total)}; "
+                f"{who} has {_amount(word, limit)}",
+                node.place,
+                help="lower the branches' budgets, or use `split = pooled`",
+            )
+
+
+# --- money ------------------------------------------------------------------------------------
+
+
+def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> None:
+    unpriced = [name for name, model in used.items() if model.price is None]
+    place = _dollars(draft)
+    if unpriced and place is not None:
+        evaluator.error(
+            "E306",
+            f"a dollar budget cannot be kept: the price of model `{unpriced[0]}` is unknown",
+            place,
+            help="give the model a `price = { … }`, or `price = none` if it is free",
+        )
+    paid = [name for name, model in used.items() if model.price != Price()]
+    if paid and draft.budget == Budget():
+        suggestion = "[2M tokens, 30m]" if unpriced else "[$5, 30m]"
+        evaluator.error(
+            "E310",
+            f"the run has no budget, and model `{paid[0]}` is not free",
+            draft.place,
+            help=f"add `budget = {suggestion}` to the run, with what you want to spend",
+        )
+
+
+def _dollars(draft: Draft) -> Place | None:
+    """Where a budget in dollars stands."""
+    if draft.budget.usd is not None:
+        return draft.budget_place
+    for node in nodes(draft.flow):
+        if isinstance(node, Limited) and node.budget.usd is not None:
+            return node.place
+        for role, _ in roles(node):
+            if role.budget is not None and role.budget.usd is not None:
+                return node.place
+    return None
