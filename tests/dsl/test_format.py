@@ -66,6 +66,27 @@ def test_a_chain_that_is_too_long_breaks_before_each_arrow() -> None:
     assert formatted(text) == f"flow a =\n  {step}\n  -> {step}\n  -> {step}\n  -> {step}\n"
 
 
+def test_of_two_brackets_on_a_line_the_last_one_breaks() -> None:
+    mix = ["3 of squad(5, lead = strong)", "2 of squad(3, lead = fast)", "4 of another_one(1)"]
+    text = f"flow a = parallel(3, stop = first_pass) of [{', '.join(mix)}]"
+    lines = "".join(f"  {member},\n" for member in mix)
+    assert formatted(text) == f"flow a = parallel(3, stop = first_pass) of [\n{lines}]\n"
+
+
+def test_a_choice_breaks_before_else_under_its_if() -> None:
+    branch = "a_branch_with_a_name(rounds = 2) of squad(4)"
+    text = f"run a {{\n flow = if x then {branch} else {branch}\n seed = 3 }}"
+    assert formatted(text) == (
+        f"run a {{\n  flow = if x then {branch}\n         else {branch}\n  seed = 3\n}}\n"
+    )
+
+
+def test_a_layout_larger_than_a_text_may_be_is_refused() -> None:
+    with pytest.raises(FormatError) as caught:
+        formatted("flow a = " + "[" * 150 + "x, " * 4000 + "]" * 150)
+    assert [p.code for p in caught.value.problems] == ["T000"]
+
+
 def test_no_line_is_wider_than_100_where_it_can_be_broken() -> None:
     text = f"flow a = f({', '.join(['[1 of b, 2 of c, 3 of d]'] * 30)})"
     assert max(map(len, formatted(text).splitlines())) <= 100

@@ -1,6 +1,6 @@
 """The formatter on generated programs, with comments and line breaks anywhere."""
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from podium.dsl.format import format_text, same
@@ -93,7 +93,12 @@ _GAPS = [" ", " ", "  ", "\n  ", "\n\n    ", " # why\n  ", "\n  # own\n  ", "\n\
 
 
 @given(spaced())
-@settings(max_examples=150, deadline=None)
+@settings(
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no mistake
+)
 def test_format_keeps_tree_and_comments_and_is_stable(text: str) -> None:
     result = format_text(Source("x", text))
     assert same(parse(Source("x", text))[0], parse(Source("x", result))[0])

@@ -1,6 +1,6 @@
 """The grammar as Lark sees it."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lark import Lark
 
@@ -33,6 +33,7 @@ def test_the_grammar_has_no_conflict_and_no_colliding_terminals() -> None:
 
 
 @given(TEXTS, st.booleans())
+@settings(deadline=None, derandomize=True)
 def test_tokens_joined_give_the_text_back(text: str, columns: bool) -> None:
     tokens = list(scan(text, 0, len(text), columns=columns))
     assert "".join(tokens) == text

@@ -50,7 +50,7 @@ def problems_of(text: str) -> list[Problem]:
 
 
 @given(TEXTS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400, deadline=None, derandomize=True)
 def test_no_text_raises_and_each_problem_can_be_shown(text: str) -> None:
     for found in (parse(Source("x", text))[1], parse_expression(Source("x", text))[1]):
         assert plain(found).count("error[") + plain(found).count("note[") >= len(found)
@@ -59,7 +59,7 @@ def test_no_text_raises_and_each_problem_can_be_shown(text: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_what_is_not_in_the_tree_is_in_the_problems(text: str) -> None:
     file, problems = parse(Source("x", text))
     if not problems:
