@@ -11,8 +11,8 @@ from ..reduce import attempts_of
 from ..solo import turn_of
 from ..value import Json
 from ..walk import Here
-from . import board, machine
-from .machine import Phase
+from .board import SYSTEM, Personal, digest, leaderboard, prompts, seen
+from .machine import Phase, seated
 from .state import State
 
 _ANSWER = "Read the discussion above. Write the team's final solution of the task, whole."
@@ -35,9 +35,7 @@ def member_prompts(state: State, number: int, phase: Phase) -> list[str]:
     personals = [_personal(state, number, seat, phase) for seat in phase.seats]
     scores = scores_of(state)
     room = min(_room(state, seat) for seat in phase.seats)
-    return board.prompts(
-        state.here.task.statement, scores, state.settings.direction, personals, room
-    )
+    return prompts(state.here.task.statement, scores, state.settings.direction, personals, room)
 
 
 def _room(state: State, seat: int) -> int:
@@ -46,16 +44,16 @@ def _room(state: State, seat: int) -> int:
     A cap of more than half the window is lowered when the call is made, not the prompt.
     """
     turn = member_turn(state, state.here, state.roles[seat])
-    around = prompt_tokens((Message("system", board.SYSTEM), Message("user", "")))
+    around = prompt_tokens((Message("system", SYSTEM), Message("user", "")))
     cap = min(turn.max_output, turn.window // 2)
     return max(256, (turn.window - cap - around) * FIT_BYTES_PER_TOKEN)
 
 
-def _personal(state: State, number: int, seat: int, phase: Phase) -> board.Personal:
+def _personal(state: State, number: int, seat: int, phase: Phase) -> Personal:
     role = state.roles[seat]
     sees = role.sees or state.flow.sees
-    posts = board.seen(state.posts, sees, seat, state.flow.last)
-    size = len(machine.seated(state.flow.members, state.settings.size))
+    posts = seen(state.posts, sees, seat, state.flow.last)
+    size = len(seated(state.flow.members, state.settings.size))
     view = _view(state, number, seat, role)
     lines = [f"You are #{seat} of {size}: {role.name}."]
     if role.system is not None:
@@ -65,7 +63,7 @@ def _personal(state: State, number: int, seat: int, phase: Phase) -> board.Perso
     lines.append(state.settings.assigned(seat))
     lines.append(_instruction(state, phase))
     text = "\n".join(line.strip() for line in lines if line.strip())
-    return board.Personal(posts, state.own.get(seat, ""), text)
+    return Personal(posts, state.own.get(seat, ""), text)
 
 
 def _instruction(state: State, phase: Phase) -> str:
@@ -100,7 +98,7 @@ def team_view(state: State, number: int, role: Role, *, statement: str) -> View:
             "size": state.flow.size if number == 0 else state.settings.size,
             "round": number,
             "leaderboard": scores_of(state) or "none yet",
-            "digest": board.digest(state.posts, _DIGEST_BYTES) or "nothing yet",
+            "digest": digest(state.posts, _DIGEST_BYTES) or "nothing yet",
             "left": left_of(state, number) if "team.left" in mentioned else "",
         },
         "round": number,
@@ -142,7 +140,7 @@ def scores_of(state: State) -> str:
     """The leaderboard and the last verdict's evidence, where members may know them."""
     if not state.scores_visible or not state.submissions:
         return ""
-    table = board.leaderboard(
+    table = leaderboard(
         [
             (number, a.score, a.verdict.passed if a.verdict else None)
             for number, a in state.submissions

@@ -25,10 +25,11 @@ from ..rounds import spent
 from ..value import Attempt, Value
 from ..verdicts import judge_all
 from ..walk import Ended, Here, ending, keep, may_start
-from . import board, ceo, machine
 from .asking import member_prompts, member_turn
+from .board import SYSTEM, Post
+from .ceo import Settings
 from .lead import lead, recruit
-from .machine import Phase
+from .machine import Phase, accepted, consensus, phases, roles, seated
 from .state import State, note_end
 
 # How much of a message an event shows, in characters.
@@ -41,7 +42,7 @@ async def drive(flow: Team, value: Value, here: Here) -> Ended:
         raise NotImplementedError(
             f"a team of style {flow.style!r} has no engine; use style = discuss"
         )
-    state = State(flow, here, value, ceo.Settings(flow.size), machine.roles(flow.members))
+    state = State(flow, here, value, Settings(flow.size), roles(flow.members))
     state.posts.extend(_given(state, value))
     if flow.recruit is not None:
         await recruit(state, flow.recruit)
@@ -70,11 +71,10 @@ async def _rounds(state: State) -> str:
     return ""
 
 
-def _given(state: State, value: Value) -> list[board.Post]:
+def _given(state: State, value: Value) -> list[Post]:
     """What came in, as the first posts on the board."""
     return [
-        board.Post(0, 0, f"attempt {i}", attempt.text)
-        for i, attempt in enumerate(attempts_of(value), 1)
+        Post(0, 0, f"attempt {i}", attempt.text) for i, attempt in enumerate(attempts_of(value), 1)
     ]
 
 
@@ -83,12 +83,12 @@ def _given(state: State, value: Value) -> list[board.Post]:
 
 async def _round(state: State, number: int) -> None:
     settings = state.settings
-    seats = machine.seated(state.flow.members, settings.size)
+    seats = seated(state.flow.members, settings.size)
     assigned = tuple(seat for seat, _ in settings.assignment)
     spoken: dict[int, Attempt] = {}
     asked: list[int] = []
     answer: Attempt | None = None
-    for phase in machine.phases(state.flow.order, seats, number, assigned):
+    for phase in phases(state.flow.order, seats, number, assigned):
         if phase.part == "answer" and _settle_agreement(state, number, asked, spoken):
             answer = state.standing
             break
@@ -98,10 +98,10 @@ async def _round(state: State, number: int) -> None:
         if phase.part != "answer" and not _may_speak(state, number, phase):
             continue
         given = await _phase(state, number, phase, asked)
-        asked.extend(phase.seats)
         if phase.part == "answer":
             answer = given.get(phase.seats[0])
         else:
+            asked.extend(phase.seats)
             spoken.update(given)
     _settle_agreement(state, number, asked, spoken)
     await _submit(state, number, answer or _fallback(state, seats, spoken))
@@ -138,7 +138,7 @@ def _job(state: State, number: int, seat: int, phase: Phase, text: str, *, again
     async def body(place: Here) -> Ended:
         place = replace(place, account=account)
         turn = member_turn(state, place, role)
-        messages = (Message("system", board.SYSTEM), Message("user", text))
+        messages = (Message("system", SYSTEM), Message("user", text))
         attempt = await act(partial(ask_model, place), role, messages, turn)
         if phase.part == "solve" and not state.submissions:
             state.provisional.append(attempt)  # should time run out before the team has submitted
@@ -161,9 +161,7 @@ def _account(state: State, seat: int, role: Role) -> str:
 def _say(state: State, number: int, seat: int, phase: Phase, attempt: Attempt) -> None:
     role = state.roles[seat].name
     solution = phase.part != "review"
-    state.posts.append(
-        board.Post(number, seat, role, attempt.text, solution, phase.part == "answer")
-    )
+    state.posts.append(Post(number, seat, role, attempt.text, solution, phase.part == "answer"))
     if solution:
         state.own[seat] = attempt.text
         if (
@@ -182,11 +180,10 @@ def _settle_agreement(
     """Note whether those asked so far agree; true where a solver need not speak again."""
     reviewers = asked
     if state.flow.order == "solver_first" and len(asked) > 1:
-        solver = min(state.roles)
-        reviewers = [seat for seat in asked if seat != solver]
+        reviewers = [seat for seat in asked if seat != 1]  # seat 1 is the solver
     same = state.flow.order != "solver_first"
-    state.consensus = machine.consensus(reviewers, spoken, same=same)
-    state.accepted = bool(reviewers) and machine.accepted(reviewers, spoken)
+    state.consensus = consensus(reviewers, spoken, same=same)
+    state.accepted = bool(reviewers) and accepted(reviewers, spoken)
     done = state.flow.until is not None and holds(state.flow.until, _facts(state, number))
     return state.marks and not same and done and state.standing is not None
 

@@ -12,8 +12,11 @@ from ..call import Message
 from ..solo import turn_of
 from ..value import Attempt, Json
 from ..walk import Ended, Here, ending, node
-from . import board, ceo
 from .asking import left_of, mentions, scores_of, team_view
+from .board import digest
+from .ceo import DEFAULT_OUTPUT, DEFAULT_SYSTEM, may_set, question
+from .ceo import output as ceo_output
+from .ceo import read as read_reply
 from .state import State, note_end
 
 PERSONA_TOKENS = 60
@@ -27,12 +30,12 @@ async def lead(state: State, number: int) -> None:
 
     async def body(here: Here) -> Ended:
         turn = turn_of(here, chief.role, state.flow.model, group=state.here.address)
-        cap = chief.role.max_output or min(ceo.DEFAULT_OUTPUT, turn.window // 4)
+        cap = chief.role.max_output or min(DEFAULT_OUTPUT, turn.window // 4)
         turn = replace(turn, max_output=min(cap, turn.window))
         messages = _ceo_messages(state, number, chief, turn)
         reply = await ask_model(here, call_of(_shaped(chief), messages, turn))
         if reply.finish == "stop":
-            state.settings, state.stop = ceo.read(
+            state.settings, state.stop = read_reply(
                 reply.text, chief.sets, state.settings, seats=state.flow.size
             )
         return ending(Attempt(reply.text, reply.text, here.address))
@@ -43,8 +46,8 @@ async def lead(state: State, number: int) -> None:
 
 def _shaped(chief: Ceo) -> Role:
     """The CEO's role with the fields that it may set: its own, else ours."""
-    own = tuple(f for f in chief.role.output or () if ceo.may_set(f.name, chief.sets))
-    return replace(chief.role, output=own or ceo.output(chief.sets) or None)
+    own = tuple(f for f in chief.role.output or () if may_set(f.name, chief.sets))
+    return replace(chief.role, output=own or ceo_output(chief.sets) or None)
 
 
 def _ceo_messages(state: State, number: int, chief: Ceo, turn: Turn) -> tuple[Message, ...]:
@@ -65,8 +68,8 @@ def _ceo_messages(state: State, number: int, chief: Ceo, turn: Turn) -> tuple[Me
     parts = [text for slot, text in pieces.items() if slot not in mentioned]
     parts.append(render(role.prompt, view))
     if role.output is None:
-        parts.append(ceo.question(chief.sets, state.flow.size))
-    system = ceo.DEFAULT_SYSTEM if role.system is None else render(role.system, view)
+        parts.append(question(chief.sets, state.flow.size))
+    system = DEFAULT_SYSTEM if role.system is None else render(role.system, view)
     text = "\n\n".join(part.strip() for part in parts if part.strip())
     return (Message("system", system), Message("user", text))
 
@@ -78,7 +81,7 @@ def _team_line(state: State, number: int) -> str:
 
 
 def _digest_part(state: State, room: int) -> str:
-    text = board.digest(state.posts, room)
+    text = digest(state.posts, room)
     return f"Discussion so far:\n{text}" if text else ""
 
 

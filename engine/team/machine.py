@@ -67,12 +67,12 @@ def roles(members: Sequence[Member]) -> dict[int, Role]:
 def seated(members: Sequence[Member], size: int) -> tuple[int, ...]:
     """The seats that are filled at this size, in order: each kind keeps its first ones.
 
-    By largest remainder, each kind at least one seat while size allows; ties go to the kind written first.
+    By largest remainder, at least one seat for each kind; ties, and seats too few for all kinds, go to those
+    written first. So seat 1, who integrates or is the solver, is always there.
     """
     counts = [member.count for member in members]
     size = max(1, min(size, sum(counts)))
-    floor = 1 if size >= len(counts) else 0
-    given = [floor] * len(counts)
+    given = [int(kind < size) for kind in range(len(counts))]
     quotas = [size * count / sum(counts) for count in counts]
     while sum(given) < size:
         open_kinds = [k for k, count in enumerate(counts) if given[k] < count]

@@ -376,6 +376,22 @@ async def test_equal_answers_are_consensus_among_solvers() -> None:
     assert reason(played) == "consensus"
 
 
+async def test_advisers_of_a_solver_that_speaks_last_can_agree() -> None:
+    flow = replace(team((1, SOLVER), (2, CRITIC), rounds=4), order="solver_last")
+    flow = replace(flow, until=Flag("consensus"))
+    client = ScriptedClient(lambda call: Say("AGREE" if "r2.m" in call.address else call.address))
+    played = await play(program(flow), client)
+    assert reason(played) == "consensus"
+    assert len(played.calls) == 6
+
+
+async def test_a_ceo_that_shrinks_the_team_keeps_its_solver() -> None:
+    flow = team((1, SOLVER), (3, CRITIC), ceo=Ceo("fixed", CEO), rounds=1)
+    flow = replace(flow, order="solver_first")
+    played = await play(program(flow), ScriptedClient({"r1.ceo/c1": '{"size": 1}', "": "4"}))
+    assert [address.split("/")[-2] for address in played.calls] == ["r1.ceo", "r1.m1"]
+
+
 async def test_a_plateau_ends_the_team() -> None:
     words = Verifier("w", "contains", {"expected": ("a", "b")})
     until = AnyOf((Flag("passed"), Plateau(2)))

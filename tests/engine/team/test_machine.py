@@ -30,8 +30,8 @@ def test_seats_have_the_roles_in_the_order_written() -> None:
         ((1, 7, 2), 10, tuple(range(1, 11))),
         ((1, 7, 2), 5, (1, 2, 3, 4, 9)),
         ((1, 7, 2), 3, (1, 2, 9)),
-        ((1, 7, 2), 2, (2, 9)),
-        ((1, 7, 2), 1, (2,)),
+        ((1, 7, 2), 2, (1, 2)),
+        ((1, 7, 2), 1, (1,)),
         ((2, 2), 3, (1, 2, 3)),
         ((3,), 9, (1, 2, 3)),
         ((3,), 0, (1,)),
@@ -49,7 +49,8 @@ def test_seats_are_as_many_as_asked_within_bounds(counts: list[int], size: int) 
     assert len(seats) == max(1, min(size, sum(counts)))
     assert list(seats) == sorted(set(seats))
     filled = {roles(kinds(*counts))[seat].name for seat in seats}
-    assert len(filled) == len(counts) or len(seats) < len(counts)
+    assert len(filled) == min(len(counts), len(seats))
+    assert seats[0] == 1
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 45))
