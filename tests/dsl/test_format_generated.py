@@ -1,5 +1,6 @@
 """The formatter on generated programs, with comments and line breaks anywhere."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -92,6 +93,7 @@ def _respaced(declaration: str, draw: st.DrawFn) -> str:
 _GAPS = [" ", " ", "  ", "\n  ", "\n\n    ", " # why\n  ", "\n  # own\n  ", "\n\n  # apart\n\n  "]
 
 
+@pytest.mark.slow
 @given(spaced())
 @settings(
     max_examples=100,
