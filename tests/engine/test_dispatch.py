@@ -457,6 +457,53 @@ async def test_an_interrupted_run_lets_what_is_in_flight_end_and_sends_no_more()
     await bench.end()
 
 
+@pytest.mark.parametrize("seed", range(40))
+async def test_whatever_fails_or_is_cancelled_the_books_are_right(seed: int) -> None:
+    chance = random.Random(seed)
+    kinds = ["busy", "server", "cut", "silent", "protocol", "request", "unreachable"]
+
+    async def script(call: ModelCall, number: int) -> ModelReply:
+        await anyio.sleep(chance.choice([0, 0.5, 3]))
+        if number and chance.random() < 0.3:
+            kind = chance.choice(kinds)
+            paid = kind in ("server", "cut", "silent")
+            raise CallError(kind, "no", maybe_paid=paid)  # type: ignore[arg-type]
+        return answer(chance.randint(0, call.max_output))
+
+    async def verify(call: VerifierCall) -> Verdict:
+        await anyio.sleep(chance.random())
+        if chance.random() < 0.1:
+            raise CallError("verifier", "no")
+        return Verdict(1.0, True)
+
+    tree = {"run": (None, Limit(usd=chance.choice([None, 300]))), "run/a": ("run", Limit(usd=200))}
+    bench = Bench(Server(script), tree, inflight=4, verify=verify, seed=seed)
+
+    async def one(index: int) -> None:
+        await anyio.sleep(chance.random() * 20)
+        with anyio.move_on_after(chance.choice([0.2, 5, 1000])):
+            try:
+                await bench.call(
+                    ask(f"a/{index}", chance.randint(1, 60), chance.choice(list(tree)))
+                )
+                await bench.call(judge(f"v/{index}", str(index % 7)))
+            except (CallError, BudgetExhausted, Interrupted):
+                pass
+
+    with anyio.move_on_after(chance.choice([10, 10_000])):
+        async with anyio.create_task_group() as group:
+            for index in range(40):
+                group.start_soon(one, index)
+    await bench.end()
+    intents = [e for e in bench.events() if isinstance(e, CallIntended)]
+    ends = [e for e in bench.events() if isinstance(e, CallAnswered | CallFailed)]
+    assert sorted((e.address, e.try_) for e in intents) == sorted((e.address, e.try_) for e in ends)
+    before = bench.ledger.accounts["run"].spent
+    again = Bench(Server(_never), tree, verify=verify, store=bench.store)
+    assert again.ledger.accounts["run"].spent == before
+    assert not any(e.kind == "lost" for e in again.events() if isinstance(e, CallFailed))
+
+
 # --- overrun ------------------------------------------------------------------------------------
 
 
