@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import anyio
 import pytest
 import trio.testing
 
@@ -23,8 +24,9 @@ from podium.dsl.program import (
 )
 from podium.engine.call import CallError, ModelCall
 from podium.engine.event import Improved, NodeEnded, Scored
-from podium.engine.outcome import Failed, Finished, Passed
-from podium.engine.testing import Fail, Played, Say, ScriptedClient, play
+from podium.engine.interpret import Result, run
+from podium.engine.outcome import Failed, Finished, Passed, Paused
+from podium.engine.testing import Fail, Memory, Played, Say, ScriptedClient, play, scripted_world
 from podium.engine.testing.programs import (
     HERE,
     TASK,
@@ -428,3 +430,99 @@ async def test_a_solver_that_answers_in_prose_ends_with_an_outcome() -> None:
     assert played.result.outcome == Finished()
     assert played.result.value is not None
     assert played.result.value.answer == {"patch": "p"}
+
+
+async def test_score_attaches_verdicts_and_passes_them_on() -> None:
+    told = role("told", "You had ", "{attempt.score}", ": ", "{attempt.answer}")
+    flow = then(parallel(2, agent()), reduce_by("score"), Lift("lift", HERE, agent(told)))
+    client = ScriptedClient({"1.parallel/1.agent/c1": "4", "1.parallel/2.agent/c1": "5", "": "x"})
+    await play(program(flow, replace(TASK, verify=exact("4"))), client)
+    asked = {call.messages[-1].content for call in client.seen if "lift" in call.address}
+    assert asked == {"You had 1: 4", "You had 0: 5"}
+
+
+async def test_score_of_a_lone_attempt_is_that_attempt() -> None:
+    flow = then(agent(), reduce_by("score"))
+    played = await play(program(flow, replace(TASK, verify=exact("4"))), ScriptedClient(["4"]))
+    assert played.result.outcome == Passed()
+
+
+async def test_another_verifier_chooses_and_leaves_the_verdict_to_the_tasks() -> None:
+    taste = Verifier("taste", "contains", {"expected": ("b",)})
+    flow = then(parallel(2, agent()), reduce_by("best", by=taste))
+    task = Task("t", "s", Verifier("words", "contains", {"expected": ("a",)}))
+    client = ScriptedClient({"1.agent/c1": "a", "2.agent/c1": "b"})
+    played = await play(program(flow, task), client)
+    assert await answer_of(played) == "b"
+    assert played.result.outcome == Finished()
+
+
+async def test_a_choice_without_any_verdict_fails_and_the_attempts_stay() -> None:
+    def broken(attempt: Attempt, task: Task) -> float:
+        raise ValueError("no")
+
+    task = Task("t", "s", Verifier("v", "python", {"ref": "broken"}))
+    flow = then(parallel(2, agent()), reduce_by("best"))
+    played = await play(program(flow, task), ScriptedClient({"": "4"}), bindings={"broken": broken})
+    assert isinstance(played.result.outcome, Failed)
+    assert played.result.outcome.kind == "verifier"
+    assert played.result.value is not None
+
+
+async def test_repeat_gives_its_input_when_the_first_round_fails() -> None:
+    flow = then(agent(), Repeat("repeat", HERE, 3, agent(REFINER)))
+    played = await play(program(flow), ScriptedClient(["a", Fail(CallError("server", "down"))]))
+    assert await answer_of(played) == "a"
+    flow = then(Repeat("repeat", HERE, 3, agent()))
+    played = await play(program(flow), ScriptedClient([Fail(CallError("server", "down"))]))
+    assert isinstance(played.result.outcome, Failed)
+
+
+async def test_what_was_spent_can_end_a_repeat_and_is_recorded() -> None:
+    flow = then(agent(), Repeat("repeat", HERE, 9, agent(REFINER), Compare("spent_calls", ">=", 3)))
+    played = await play(program(flow), ScriptedClient({"": "4"}))
+    assert len(played.calls) == 3
+    assert ("main/2.repeat", "spent.2") in played.memory.decisions
+
+
+async def test_a_splitter_without_parts_fails() -> None:
+    flow = ForEach("for_each", HERE, role("splitter"), 2, agent())
+    played = await play(program(flow), ScriptedClient(['{"parts": []}']))
+    assert isinstance(played.result.outcome, Failed)
+    assert played.result.outcome.message == "no part was listed"
+    played = await play(program(flow), ScriptedClient([Fail(CallError("server", "down"))]))
+    assert isinstance(played.result.outcome, Failed)
+    assert played.result.outcome.kind == "server"
+
+
+async def test_a_mistake_of_ours_ends_the_nodes_and_comes_out() -> None:
+    def broken(call: ModelCall) -> Say:
+        raise ZeroDivisionError
+
+    memory = Memory()
+    with pytest.raises(ExceptionGroup) as error:
+        await play(program(parallel(2, agent())), ScriptedClient(broken), memory=memory)
+    assert error.group_contains(ZeroDivisionError)
+    assert memory.outcomes()["main/parallel"] == "failed"
+
+
+async def test_an_interruption_pauses_the_run_after_what_is_in_the_air() -> None:
+    flow = then(parallel(2, agent()), agent(MERGER))
+    client = ScriptedClient({"1.agent/c1": Say("a", 2), "2.agent/c1": Say("b", 9), "": "m"})
+    memory = Memory()
+    results: list[Result] = []
+    async with scripted_world(program(flow), client, memory=memory) as world:
+
+        async def walk() -> None:
+            results.append(await run(world, TASK))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(walk)
+            await anyio.sleep(5)
+            world.interrupt("user")
+    assert results[0].outcome == Paused("user")
+    assert len(client.ended) == 2
+    assert memory.outcomes()["main/2.merger"] == "cancelled"
+    again = await play(program(flow), client, memory=memory.next_life())
+    assert again.calls == ["main/2.merger/c1"]
+    assert again.result.outcome == Finished()
