@@ -224,11 +224,23 @@ class VerifierBroken(Pausing):
         self.verifier = verifier
 
 
+def usage_body(usage: Usage) -> dict[str, Json]:
+    """The usage's JSON form; `Usage(**body)` is its inverse."""
+    return {name: getattr(usage, name) for name in Usage.__slots__}
+
+
 def reply_body(reply: Reply) -> dict[str, Json]:
     """The reply's JSON form, as `CallAnswered.reply` has it; `reply_of` is its inverse."""
     match reply:
         case ModelReply():
-            return asdict(reply)
+            return {
+                "text": reply.text,
+                "finish": reply.finish,
+                "usage": usage_body(reply.usage),
+                "served": reply.served,
+                "replica": reply.replica,
+                "reasoning": reply.reasoning,
+            }
         case VerifierReply(verdict=verdict):
             return {"verdict": asdict(verdict)}
 
