@@ -10,8 +10,8 @@ from .accounts import affordable, nested
 from .bounds import bounds
 from .calls import PASSING
 from .conditions import names
-from .draft import Draft, default_model, nodes, used_models
-from .evaluate import Evaluator
+from .draft import Draft, default_model, nodes, roles, used_models
+from .evaluate import Evaluator, at_call
 from .problem import Label
 from .program import (
     Agent,
@@ -24,8 +24,10 @@ from .program import (
     Repeat,
     Role,
     Same,
+    Slot,
     Task,
     Team,
+    Text,
     Then,
     subflows,
 )
@@ -39,6 +41,14 @@ def finished(evaluator: Evaluator, draft: Draft, *, final: bool) -> Draft:
 
     final: nothing more will be given, so that a run without a task has none.
     """
+    before = len(evaluator.problems)
+    done = _finished(evaluator, draft, final=final)
+    found = evaluator.problems[before:]
+    evaluator.problems[before:] = [at_call(p, draft.flow_place) for p in found]
+    return done
+
+
+def _finished(evaluator: Evaluator, draft: Draft, *, final: bool) -> Draft:
     shape = evaluator.shapes.of(draft.flow)
     if "task" not in shape:
         evaluator.error(
@@ -128,8 +138,14 @@ def _no_verifier(evaluator: Evaluator, draft: Draft, why: str, place: Place) -> 
         f"{why}, but {has} and no `by =` was given",
         place,
         secondary=_task_label(draft, task),
-        help="give the task `verify = …`, or write `by = …` here",
+        help=f"give the task `verify = …`, or write `by = {_some_verifier(evaluator)}` here",
     )
+
+
+def _some_verifier(evaluator: Evaluator) -> str:
+    """A verifier of the file, for a suggestion."""
+    declared = evaluator.main.declared.values() if evaluator.main is not None else ()
+    return next((d.name for d in declared if d.kind == "verifier"), 'exact("…")')
 
 
 def _no_pass(evaluator: Evaluator, draft: Draft, why: str, place: Place) -> None:
@@ -221,10 +237,52 @@ def models(
                 _no_model(evaluator, main, draft)
             default = next(iter(used.values()), None)
         if default is not None:
+            default = _renamed(default, used)
             used[default.name] = default
     affordable(evaluator, draft, used)
+    _windows(evaluator, draft, used, default)
     name = default.name if default is not None and default.name in used else next(iter(used), "")
     return used, name
+
+
+def _renamed(default: Model, used: dict[str, Model]) -> Model:
+    """The default model under a name that no other model of the run has."""
+    while used.get(default.name, default) != default:
+        default = replace(default, name=f"{default.name}_")
+    return default
+
+
+_CHARACTERS = 4  # of English text in a token, about
+_REPLY = 2_000  # tokens, where a role caps nothing
+
+
+def _windows(
+    evaluator: Evaluator, draft: Draft, used: dict[str, Model], default: Model | None
+) -> None:
+    """W605 for a prompt that is longer than its model's window by its own constants."""
+    for node in nodes(draft.flow):
+        for role, place_model in roles(node):
+            name = role.model or place_model
+            model = used.get(name) if name is not None else default
+            needed = _needed(role)
+            if model is not None and model.context is not None and needed > model.context:
+                evaluator.error(
+                    "W605",
+                    f"`{role.name}` may need {needed:,} tokens with its reply, and model "
+                    f"`{model.name}` has {model.context:,}",
+                    node.place,
+                    help="clip more, lower `max_output`, or choose a model with a larger window",
+                    severity="warning",
+                )
+
+
+def _needed(role: Role) -> int:
+    """Tokens of the constant text, of what is clipped, and of the reply."""
+    parts = [*role.prompt.parts, *(role.system.parts if role.system is not None else ())]
+    text = sum(len(part.text) for part in parts if isinstance(part, Text)) // _CHARACTERS
+    clips = [c.args[0] for p in parts if isinstance(p, Slot) for c in p.filters if c.name == "clip"]
+    reply = _REPLY if role.max_output is None else role.max_output
+    return text + sum(c for c in clips if isinstance(c, int)) + reply
 
 
 def _no_model(evaluator: Evaluator, main: Module, draft: Draft) -> None:

@@ -166,14 +166,27 @@ def _cheapest(each: list[tuple[int, Bounds]], count: int) -> int:
 
 
 def _team(team: Team) -> Bounds:
-    """One call for each seat and round; a CEO may stop it after one, and `until` may end it early."""
+    """The calls of all rounds; a CEO may shrink it to one member and stop it, and `until` may end it early."""
     leads = 0 if team.ceo is None else 1 if team.ceo.mode == "fixed" else team.rounds
     recruits = 0 if team.recruit is None else 1
-    early = team.until is not None or team.ceo is not None
-    least = 1 if team.ceo is not None else team.size * (1 if early else team.rounds)
-    return Bounds(
-        team.size,
-        least + min(leads, 1) + recruits,
-        team.size * team.rounds + leads + recruits,
-        1,
-    )
+    first, later = _round_calls(team, first=True), _round_calls(team, first=False)
+    most = first + (team.rounds - 1) * later
+    least = most
+    if team.ceo is not None:
+        least = 1
+    elif team.until is not None:  # critics who agree at once leave the draft as it is
+        least = later if team.order == "solver_first" else first
+    return Bounds(team.size, least + min(leads, 1) + recruits, most + leads + recruits, 1)
+
+
+def _round_calls(team: Team, *, first: bool) -> int:
+    """One call for each seat, and one to integrate where the first seat has spoken in the round already."""
+    if team.size == 1:
+        return 1
+    match team.order:
+        case "together" | "in_turn" | "ceo":
+            return team.size + 1
+        case "solver_first":
+            return team.size + first
+        case "solver_last" | "relay":
+            return team.size

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from . import syntax
 from .library import Library
-from .problem import Label
+from .problem import Label, Severity
 from .program import Flow, Model
 from .shapes import Shapes
 from .source import Place
@@ -102,6 +102,7 @@ class Context(Protocol):
         secondary: tuple[Label, ...] = (),
         notes: tuple[str, ...] = (),
         instead: str = "",
+        severity: Severity = "error",
     ) -> None:
         """Report a mistake. instead: the one name that was probably meant by the name at place."""
         ...

@@ -19,7 +19,7 @@ from .declared_types import declared_type, of_value
 from .fields import got, missing, noun_fields
 from .kinds import KINDS
 from .library import Library, LibraryError, resolve
-from .problem import Edit, Label, Problem
+from .problem import Edit, Label, Problem, Severity
 from .program import Flow, Limited, Model, Verifier
 from .reading import show
 from .scope import Files
@@ -362,6 +362,7 @@ class Evaluator:
             return self._flows[key][1]
         if declaration.value is None or self._recurses(declaration, place):
             return stand_in(declaration.name, place)
+        before = len(self.problems)
         self._working.append(declaration)
         self._depth += 2
         try:
@@ -370,6 +371,7 @@ class Evaluator:
         finally:
             self._depth -= 2
             self._working.pop()
+        self.problems[before:] = [at_call(p, place) for p in self.problems[before:]]
         made = self.relabelled(value, declaration.name) if is_flow(value) else value
         self._flows[key] = (args, made)
         return made
@@ -422,6 +424,7 @@ class Evaluator:
         secondary: tuple[Label, ...] = (),
         notes: tuple[str, ...] = (),
         instead: str = "",
+        severity: Severity = "error",
     ) -> None:
         edits = (Edit(place.span, instead),) if instead else ()
         self.problems.append(
@@ -430,12 +433,22 @@ class Evaluator:
                 message,
                 place,
                 label=label,
+                severity=severity,
                 help=help,
                 secondary=secondary,
                 notes=notes,
                 edits=edits,
             )
         )
+
+
+def at_call(problem: Problem, place: Place) -> Problem:
+    """A mistake that shows inside the standard library is the caller's: it is told at the call."""
+    inside = problem.place
+    if not inside.source.name.startswith("std.") or place.source == inside.source:
+        return problem
+    where = Label(inside, f"seen in {inside.source.name}")
+    return replace(problem, place=place, secondary=(where, *problem.secondary), edits=())
 
 
 def _identity(value: Value) -> object:

@@ -1,7 +1,5 @@
 """E900: what is checked with all the rest, and does not run yet."""
 
-from dataclasses import replace
-
 from .draft import Draft, nodes, roles, used_models, verifiers
 from .evaluate import Evaluator
 from .program import Reduce
@@ -40,8 +38,8 @@ def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
 
 def _ignored(evaluator: Evaluator, ignored: tuple[Later, ...]) -> None:
     for later in ignored:
-        evaluator.error("W900", f"{later.what} is not handed to agents yet", later.place)
-        evaluator.problems[-1] = replace(evaluator.problems[-1], severity="warning")
+        message = f"{later.what} is not handed to agents yet"
+        evaluator.error("W900", message, later.place, severity="warning")
 
 
 def _no_task(evaluator: Evaluator, draft: Draft) -> None:

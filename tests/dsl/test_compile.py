@@ -778,3 +778,33 @@ def test_nothing_but_a_program_error_ever_comes_out(expression: str) -> None:
         source = Source("x.team", text if choice.expression is None else "")
         with suppress(ProgramError):
             assert isinstance(compile_run(source, LIBRARY, choice)[0], Program)
+
+
+def test_a_mistake_seen_inside_the_standard_library_is_told_at_the_call() -> None:
+    text = f"import std.flows as f\n{NOUNS}flow x = f.map_reduce(3) of editor"
+    (problem,) = [p for p in check(Source("x.team", text), LIBRARY) if p.severity == "error"]
+    assert problem.code == "E202"
+    assert problem.place.source.name == "x.team"
+    assert problem.secondary[0].place.source.name == "std.flows"
+
+
+def test_a_prompt_longer_than_the_window_is_warned_of() -> None:
+    text = '''
+model m { endpoint = local("x")  context = 2k tokens }
+role r { prompt = """{{ task.statement | clip(1k tokens) }}"""  max_output = CAP }
+run main { flow = r  task = family("words") }
+'''
+    codes = [p.code for p in check(Source("x.team", text.replace("CAP", "1_500 tokens")), LIBRARY)]
+    assert codes == ["W605"]
+    assert check(Source("x.team", text.replace("CAP", "500 tokens")), LIBRARY) == ()
+
+
+def test_the_default_model_never_takes_the_name_of_another() -> None:
+    text = (
+        NOUNS
+        + 'model default { endpoint = local("x") }\nrole w = writer with { model = default }\n'
+    )
+    run = "run r { flow = parallel of [w, writer]  task = sum }"
+    made = program(text + run, Choice(default_model=FREE))
+    assert sorted(made.models) == ["default", "default_"]
+    assert made.default_model == "default_"
