@@ -55,7 +55,7 @@ async def measured(engine: Engine, run: str, words: int) -> Arm:
     running = await engine.start(source, run=run, params={"words": words}, seed=words)
     result = await running.result()
     branches = [node for node in result.folded.nodes.values() if _is_branch(node.address)]
-    judged = {event.address: event.score for event in result.folded.scores}
+    judged = {event.address: event.score for event in result.folded.scores.values()}
     # A team's end tells its best score; a lone agent's attempt is judged after its end. None: no attempt.
     scores = tuple(node.score or judged.get(node.address) or 0.0 for node in branches)
     spent = result.folded.total.amount
