@@ -100,7 +100,7 @@ class Engine:
         self._inline = inline
         self._now = now
         self._chance = random.Random()
-        self._ledger = Ledger()
+        self.ledger = Ledger()
         self._doors: list[Door] = []
         self._live: dict[str, Run] = {}
         self._stack = AsyncExitStack()
@@ -137,12 +137,12 @@ class Engine:
     def account(self, name: str, limit: str | Budget | None = None) -> Account:
         """An account above runs. A second call with a lower limit tightens it; none raises it."""
         bounds = budget_of(limit)
-        if name not in self._ledger.accounts:
-            self._ledger.open(name, Limit())
+        if name not in self.ledger.accounts:
+            self.ledger.open(name, Limit())
             for record in self._store.runs():
                 if record.account == name:
                     self._carry_over(record)
-        self._ledger.tighten(name, Limit(bounds.usd, bounds.tokens, bounds.calls))
+        self.ledger.tighten(name, Limit(bounds.usd, bounds.tokens, bounds.calls))
         return Account(name)
 
     def _carry_over(self, record: RunRecord) -> None:
@@ -151,8 +151,8 @@ class Engine:
         for stamped in self._store.events(record.id):
             if isinstance(stamped.event, CallAnswered | CallFailed):
                 spent = spent.plus(stamped.event.spent)
-        self._ledger.open(record.id, Limit(), record.account)
-        self._ledger.charge(record.id, spent)
+        self.ledger.open(record.id, Limit(), record.account)
+        self.ledger.charge(record.id, spent)
 
     def runs(self) -> list[RunRecord]:
         """Every run of the store, the newest first."""
@@ -286,7 +286,7 @@ class Engine:
                 verify = partial(
                     judge, bindings={**self._bindings, **(bindings or {})}, inline=self._inline
                 )
-                await live(run, journal, access, self._ledger, verify, self._now)
+                await live(run, journal, access, self.ledger, verify, self._now)
             finally:
                 del self._live[run.id]
 
@@ -307,7 +307,7 @@ class Engine:
 
     def _new_run(self, record: RunRecord, program: Program, journal: Journal) -> Run:
         account = record.account or None
-        if account is not None and account not in self._ledger.accounts:
+        if account is not None and account not in self.ledger.accounts:
             self.account(account)
         return Run(record.id, program, self._store, self._path, journal, account=account)
 
@@ -321,7 +321,7 @@ class Engine:
         return HttpClient(self._environ, {**self._secrets, **secrets}, tell=self._tell)
 
     def _new_door(self, client: Client) -> Door:
-        way = door(client, self._ledger, self._chance)
+        way = door(client, self.ledger, self._chance)
         self._doors.append(way)
         return way
 
