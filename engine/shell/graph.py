@@ -6,9 +6,10 @@ import click
 
 from podium.dsl.problem import ProgramError
 
+from ..library import ALLOWED_KINDS
 from .graph_model import drawing
 from .graph_text import mermaid, svg
-from .inputs import ALLOWED_KINDS, Asked
+from .inputs import Asked
 from .loading import load
 from .reports import reject
 

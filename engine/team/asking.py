@@ -30,21 +30,40 @@ def member_turn(state: State, place: Here, role: Role) -> Turn:
     )
 
 
-def member_prompts(state: State, number: int, phase: Phase) -> list[str]:
+def alike(state: State) -> bool:
+    """Whether all members are of one role and have no personas: what is said to one is said to all."""
+    return len(state.flow.members) == 1 and not state.personas
+
+
+def member_messages(state: State, number: int, phase: Phase) -> list[tuple[Message, ...]]:
     """What each seat of the phase is asked, the common part first."""
     personals = [_personal(state, number, seat, phase) for seat in phase.seats]
-    scores = scores_of(state)
-    room = min(_room(state, seat) for seat in phase.seats)
-    return prompts(state.here.task.statement, scores, state.settings.direction, personals, room)
+    systems = [_system(state, number, seat) for seat in phase.seats]
+    pairs = zip(phase.seats, systems, strict=True)
+    room = min(_room(state, seat, system) for seat, system in pairs)
+    task = "" if alike(state) else state.here.task.statement
+    texts = prompts(task, scores_of(state), state.settings.direction, personals, room)
+    return [
+        (Message("system", system), Message("user", text))
+        for system, text in zip(systems, texts, strict=True)
+    ]
 
 
-def _room(state: State, seat: int) -> int:
+def _system(state: State, number: int, seat: int) -> str:
+    """The system text: the role's where all are alike, else one for the whole team."""
+    role = state.roles[seat]
+    if not alike(state) or role.system is None:
+        return SYSTEM
+    return render(role.system, _view(state, number, seat, role))
+
+
+def _room(state: State, seat: int, system: str) -> int:
     """How many bytes a seat's prompt may have: its window without its cap and the system text.
 
     A cap of more than half the window is lowered when the call is made, not the prompt.
     """
     turn = member_turn(state, state.here, state.roles[seat])
-    around = prompt_tokens((Message("system", SYSTEM), Message("user", "")))
+    around = prompt_tokens((Message("system", system), Message("user", "")))
     cap = min(turn.max_output, turn.window // 2)
     return max(256, (turn.window - cap - around) * FIT_BYTES_PER_TOKEN)
 
@@ -53,12 +72,8 @@ def _personal(state: State, number: int, seat: int, phase: Phase) -> Personal:
     role = state.roles[seat]
     sees = role.sees or state.flow.sees
     posts = seen(state.posts, sees, seat, state.flow.last)
-    size = len(seated(state.flow.members, state.settings.size))
     view = _view(state, number, seat, role)
-    lines = [f"You are #{seat} of {size}: {role.name}."]
-    if role.system is not None:
-        lines.append(render(role.system, view))
-    lines.append(state.personas.get(seat, ""))
+    lines = [] if alike(state) else _introduction(state, seat, view)
     lines.append(render(role.prompt, view))
     lines.append(state.settings.assigned(seat))
     lines.append(_instruction(state, phase))
@@ -66,10 +81,20 @@ def _personal(state: State, number: int, seat: int, phase: Phase) -> Personal:
     return Personal(posts, state.own.get(seat, ""), text)
 
 
+def _introduction(state: State, seat: int, view: View) -> list[str]:
+    """Who the member is, where that differs from seat to seat."""
+    role = state.roles[seat]
+    size = len(seated(state.flow.members, state.settings.size))
+    lines = [f"You are #{seat} of {size}: {role.name}."]
+    if role.system is not None:
+        lines.append(render(role.system, view))
+    return [*lines, state.personas.get(seat, "")]
+
+
 def _instruction(state: State, phase: Phase) -> str:
     match phase.part:
-        case "answer":
-            return _ANSWER
+        case "answer":  # those who are all alike have the task itself as their last line
+            return "" if alike(state) else _ANSWER
         case "review":
             return f"{_REVIEW} {_MARK}" if state.marks else _REVIEW
         case "solve":
@@ -77,9 +102,10 @@ def _instruction(state: State, phase: Phase) -> str:
 
 
 def _view(state: State, number: int, seat: int, role: Role) -> View:
-    """A member's slots. The task stands above already, so its slot only points there."""
+    """A member's slots. Where the task stands above already, its slot only points there."""
     persona = state.personas.get(seat) or role.name
-    view = dict(team_view(state, number, role, statement="(the task above)"))
+    statement = state.here.task.statement if alike(state) else "(the task above)"
+    view = dict(team_view(state, number, role, statement=statement))
     view["self"] = {"index": seat, "role": role.name, "name": persona}
     return view
 

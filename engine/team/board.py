@@ -3,6 +3,9 @@
 The rule this file keeps: what all members see comes first and is the same text for all (system, task, board), what
 is a member's own comes last, so that a server can reuse the common beginning. The task and a member's own last
 solution are always there; what had to be left out for room is said.
+
+Members that are all alike share their system text and their whole prompt, so theirs is no preface: the board comes
+first and the prompt, with the task in it, last: a very small model answers what stands last.
 """
 
 from collections.abc import Sequence
@@ -63,15 +66,16 @@ def prompts(
 ) -> list[str]:
     """The members' prompts, each at most room bytes long.
 
-    scores and direction may be empty. The board gets the room that the longest personal part leaves, the same for
-    all, so that equal boards are equal texts.
+    task is empty where the members' own texts have it. scores and direction may be empty. The board gets
+    the room that the longest personal part leaves, the same for all, so that equal boards are equal texts.
     """
     tails = [_tail(direction, one) for one in personals]
     longest = max(len(tail.encode()) for tail in tails)
-    if longest > room // 2:
-        tails = [_squeezed(direction, one, room // 2) for one in personals]
+    most = room // 2 if task else room * 3 // 4
+    if longest > most:
+        tails = [_squeezed(direction, one, most) for one in personals]
         longest = max(len(tail.encode()) for tail in tails)
-    head = clip_bytes(f"Task:\n{task.strip()}", (room - longest) * 2 // 3)
+    head = clip_bytes(f"Task:\n{task.strip()}", (room - longest) * 2 // 3) if task else ""
     if scores:
         scores = _BETWEEN + clip_bytes(scores, room // 8)
     left = room - longest - len(head.encode()) - len(scores.encode())
@@ -80,7 +84,7 @@ def prompts(
         board = board_text(one.posts, left)
         if one.own and one.own.strip() in board:  # it stands there in full already
             tail = _tail(direction, Personal(one.posts, "", one.text))
-        texts.append(head + board + scores + tail)
+        texts.append((head + board + scores + tail).strip())
     return texts
 
 

@@ -25,8 +25,8 @@ from ..rounds import spent
 from ..value import Attempt, Value
 from ..verdicts import judge_all
 from ..walk import Ended, Here, ending, keep, may_start
-from .asking import member_prompts, member_turn
-from .board import SYSTEM, Post
+from .asking import member_messages, member_turn
+from .board import Post
 from .ceo import Settings
 from .lead import lead, recruit
 from .machine import Phase, accepted, consensus, phases, roles, seated
@@ -104,7 +104,9 @@ async def _round(state: State, number: int) -> None:
             asked.extend(phase.seats)
             spoken.update(given)
     _settle_agreement(state, number, asked, spoken)
-    await _submit(state, number, answer or _fallback(state, seats, spoken))
+    if answer is None or answer.cut:
+        answer = _fallback(state, seats, spoken) or answer
+    await _submit(state, number, answer)
 
 
 def _may_speak(state: State, number: int, phase: Phase) -> bool:
@@ -116,10 +118,10 @@ async def _phase(
     state: State, number: int, phase: Phase, asked: Sequence[int]
 ) -> dict[int, Attempt]:
     """The attempts of those of the phase who gave one, by seat; what they said is on the board."""
-    texts = member_prompts(state, number, phase)
+    asks = member_messages(state, number, phase)
     jobs = [
-        _job(state, number, seat, phase, text, again=seat in asked)
-        for seat, text in zip(phase.seats, texts, strict=True)
+        _job(state, number, seat, phase, messages, again=seat in asked)
+        for seat, messages in zip(phase.seats, asks, strict=True)
     ]
     ends = await gather(replace(state.here, round=number), jobs)
     given: dict[int, Attempt] = {}
@@ -131,14 +133,21 @@ async def _phase(
     return given
 
 
-def _job(state: State, number: int, seat: int, phase: Phase, text: str, *, again: bool) -> Job:
+def _job(
+    state: State,
+    number: int,
+    seat: int,
+    phase: Phase,
+    messages: tuple[Message, ...],
+    *,
+    again: bool,
+) -> Job:
     role = state.roles[seat]
     account = _account(state, seat, role)
 
     async def body(place: Here) -> Ended:
         place = replace(place, account=account)
         turn = member_turn(state, place, role)
-        messages = (Message("system", SYSTEM), Message("user", text))
         attempt = await act(partial(ask_model, place), role, messages, turn)
         if phase.part == "solve" and not state.submissions:
             state.provisional.append(attempt)  # should time run out before the team has submitted
@@ -189,11 +198,14 @@ def _settle_agreement(
 
 
 def _fallback(state: State, seats: Sequence[int], spoken: dict[int, Attempt]) -> Attempt | None:
-    """The round's solution where nobody gave the answer: a relay's last, else the first seat's."""
+    """The round's solution where nobody gave a whole answer: a relay's last, else the first seat's; one
+    that was cut by its cap only where there is no other."""
     if state.flow.order == "solver_first":
         return spoken.get(seats[0]) or state.standing
-    order = reversed(seats) if state.flow.order == "relay" else seats
-    return next((spoken[seat] for seat in order if seat in spoken), None)
+    order = [spoken[seat] for seat in seats if seat in spoken]
+    if state.flow.order == "relay":
+        order.reverse()
+    return next((attempt for attempt in order if not attempt.cut), next(iter(order), None))
 
 
 async def _submit(state: State, number: int, answer: Attempt | None) -> None:

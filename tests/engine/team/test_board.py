@@ -84,7 +84,7 @@ def test_no_prompt_is_longer_than_its_room(
     personals = [Personal(ordered, own, text), Personal((), "", text)]
     made = prompts(task, "Scores so far:\nround 1: 0.5", "go on", personals, room)
     assert all(len(one.encode()) <= room for one in made)
-    assert all(one.startswith("Task:") for one in made)
+    assert all(one.startswith("Task:") for one in made if task.strip())
 
 
 def test_the_leaderboard_says_scores_and_passes() -> None:

@@ -23,7 +23,7 @@ from podium.engine.call import CallError, ModelCall
 from podium.engine.event import NodeEnded, Said, Scored
 from podium.engine.outcome import Exhausted, Failed, Finished, Passed
 from podium.engine.testing import Fail, Played, Say, ScriptedClient, play
-from podium.engine.testing.programs import TASK, exact, program, role, team
+from podium.engine.testing.programs import TASK, exact, program, role, team, template
 
 SOLVER = role("solver", "Solve ", "{task.statement}")
 CRITIC = role("critic", "Criticise.")
@@ -456,3 +456,40 @@ async def test_a_seats_budget_lasts_over_its_rounds() -> None:
     played = await play(program(flow), ScriptedClient({"": "4"}))
     assert sum(".m2" in address for address in played.calls) == 1
     assert played.result.outcome == Finished()
+
+
+# --- members that are all alike ------------------------------------------------------------------
+
+
+async def test_members_of_one_role_are_asked_in_its_own_words_and_nothing_else() -> None:
+    client = ScriptedClient(echo)
+    writer = replace(role("writer"), system=template("You write."))
+    await play(program(replace(team((3, writer)), rounds=1)), client)
+    asked = {tuple((m.role, m.content) for m in call.messages) for call in client.seen[:3]}
+    assert asked == {(("system", "You write."), ("user", "What is 2 + 2?"))}
+
+
+async def test_after_the_board_the_task_comes_last_where_members_are_alike() -> None:
+    client = ScriptedClient(echo)
+    await play(program(replace(team(3), rounds=1)), client)
+    text = prompt(client, "r1.answer")
+    assert text.index("from r1.m3") < text.index("What is 2 + 2?")
+    assert text.endswith("What is 2 + 2?")
+
+
+async def test_members_that_are_alike_read_the_same_text_in_a_later_round_too() -> None:
+    client = ScriptedClient(echo)
+    await play(program(team(3)), client)
+    texts = {prompt(client, f"r2.m{seat}") for seat in (1, 2, 3)}
+    assert len(texts) == 1
+
+
+async def test_a_closing_answer_cut_by_its_cap_gives_way_to_a_members_whole_one() -> None:
+    def reply(call: ModelCall) -> Say:
+        cut = "answer" in call.address
+        return Say("half an ans" if cut else "whole", finish="length" if cut else "stop")
+
+    played = await play(program(replace(team(3), rounds=1)), ScriptedClient(reply))
+    assert played.result.outcome == Finished()
+    assert played.result.value is not None
+    assert played.result.value.answer == "whole"
