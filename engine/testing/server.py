@@ -2,7 +2,8 @@
 
 For tests and measurements of anything that talks HTTP: which requests came, with which headers, which
 were answered, which are still worked on after their client has gone. In the same process it is an async
-context manager (asyncio); as a process of its own it outlives the one under test:
+context manager (asyncio), or `in_thread`, beside code that does not wait; as a process of its own it
+outlives the one under test:
 
     python -m podium.engine.testing.server --port 0 --log PATH
 
@@ -12,7 +13,8 @@ that starts and each that is answered.
 
 import json
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +22,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 import anyio
+import anyio.from_thread
 import click
 import orjson
 from aiohttp import web
@@ -240,6 +243,16 @@ class FakeServer:
         }
         self._log.write(orjson.dumps(line) + b"\n")
         self._log.flush()
+
+
+@contextmanager
+def in_thread(server: FakeServer) -> Generator[FakeServer]:
+    """server, in an event loop and thread of its own, for the block."""
+    with (
+        anyio.from_thread.start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(server),
+    ):
+        yield server
 
 
 def json_answer(value: Json, *, status: int = 200) -> Answer:
