@@ -169,10 +169,15 @@ KINDS: Mapping[str, Callable[[VerifierCall], Verdict]] = {
 
 
 def last_number(text: str) -> float | None:
-    """The last finite number written in text; `1,234` is one, `3, 4` are two."""
-    found = [m[0] for m in _NUMBER.finditer(text.replace("\u2212", "-")) if m[0]]
-    values = [float(one.replace(",", "")) for one in found]
+    """The last finite number written in text."""
+    values = [float(one) for one in numbers(text)]
     return next((value for value in reversed(values) if math.isfinite(value)), None)
+
+
+def numbers(text: str) -> list[str]:
+    """Every number written in text, in order, as float() and Decimal read it; `1,234` is one, `3, 4` are two."""
+    found = _NUMBER.finditer(text.replace("\u2212", "-"))
+    return [one[0].replace(",", "") for one in found if one[0]]
 
 
 def named_letter(text: str) -> str | None:
@@ -205,11 +210,15 @@ def _expected(verifier: Verifier) -> tuple[Any, ...]:
 
 
 def _answer(call: VerifierCall) -> str:
-    answer: Json = call.answer
+    return answered(call.answer, call.text)
+
+
+def answered(answer: Json, text: str) -> str:
+    """What of an attempt is read: answer, its field `answer` if it has one, or the whole text."""
     if isinstance(answer, Mapping) and answer.get("answer") is not None:
         answer = answer["answer"]
     if isinstance(answer, bool) or not isinstance(answer, str | int | float):
-        return call.text
+        return text
     return str(answer)
 
 

@@ -1,13 +1,18 @@
-"""Sums, differences and products with one right answer: any difficulty, judged by number."""
+"""Sums, differences and products with one right answer: any difficulty, one number judged exactly."""
 
+import re
+from decimal import Decimal, InvalidOperation
 from random import Random
 
-from podium.dsl.program import Scalar, Task, Verifier
+from podium.dsl.program import Compare, Scalar, Task, Verifier
+from podium.engine.value import Attempt, Verdict
+from podium.engine.verify import answered, numbers
 
 from ..arguments import only, truth, whole_number
 
 _ASK = "Answer with just the number."
 _UNKNOWN = "a secret number"
+_SIGNS = {"+": r"\+", "-": r"[-\u2212\u2013]", "*": r"(?:\\?\*|\u00d7|\u00b7|x)"}
 
 
 def make(**args: Scalar) -> Task:
@@ -26,8 +31,53 @@ def make(**args: Scalar) -> Task:
     return Task(
         name="arithmetic",
         statement=f"What is {text}? {_ASK}",
-        verify=Verifier("arithmetic", "number", {"expected": answer}, use="final"),
+        verify=Verifier(
+            "arithmetic",
+            "python",
+            {"ref": "podium.tasks.arithmetic:verify", "expected": answer, "problem": text},
+            use="final",
+        ),
+        pass_rule=Compare("score", ">=", 1.0),
     )
+
+
+def verify(attempt: Attempt, task: Task) -> Verdict:
+    """Score 1 where the answer's one number is the right one, else 0. Raises ValueError on other tasks."""
+    if task.verify is None:
+        raise ValueError(f"the task {task.name} has no verifier")
+    expected, problem = (task.verify.args.get(name) for name in ("expected", "problem"))
+    if not isinstance(expected, int) or not isinstance(problem, str):
+        raise ValueError(f"the verifier of {task.name} needs expected (a number) and problem")
+    return judge(answered(attempt.answer, attempt.text), expected, problem)
+
+
+def judge(text: str, expected: int, problem: str) -> Verdict:
+    """Judge text by the rules in the family's README. problem: the expression that was asked."""
+    match numbers(_without(problem, text)):
+        case []:
+            return Verdict(0.0, False, "there is no number in the answer")
+        case [found] if _equal(found, expected):
+            return Verdict(1.0, True)
+        case [found]:
+            return Verdict(0.0, False, f"found {found[:40]}")
+        case several:
+            return Verdict(0.0, False, f"there are {len(several)} numbers in the answer, not one")
+
+
+def _equal(written: str, expected: int) -> bool:
+    """Exactly: a float does not hold every product of two numbers of nine digits."""
+    try:
+        return Decimal(written) == expected
+    except InvalidOperation:  # an exponent beyond all bounds
+        return False
+
+
+def _without(problem: str, text: str) -> str:
+    """text from behind the problem on, where it begins by repeating that: `7 + 9 = 16` answers 16."""
+    parts = [_SIGNS.get(part) or re.escape(part) for part in problem.split()]
+    asked = r"[^\d.=*/+-]*" + r"\s*".join(parts) + r"\s*(?:=|\?|:|is\b|equals\b|\n)"
+    repeated = re.match(asked, text, re.IGNORECASE)
+    return text if repeated is None else text[repeated.end() :]
 
 
 def _problem(random: Random, digits: int, terms: int) -> tuple[str, int]:

@@ -1,10 +1,16 @@
 """The family `arithmetic`: one right answer, computed again from the statement."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.tasks.arithmetic import make, reference
+from podium.engine.value import Attempt
+from podium.tasks.arithmetic import judge, make, reference, verify
+from podium.tasks.words import make as make_words
+
+PROBLEM = "7 + 9"
 
 
 def expected(**args: int | bool) -> int:
@@ -21,6 +27,100 @@ def test_the_reference_works_the_statement_out_to_the_expected_number(
 ) -> None:
     task = make(digits=digits, terms=terms, seed=seed)
     assert reference(task) == str(expected(digits=digits, terms=terms, seed=seed))
+
+
+@given(digits=st.integers(1, 9), terms=st.integers(2, 20), seed=st.integers(0, 10**6))
+def test_the_reference_passes_and_so_does_the_problem_worked_out(
+    digits: int, terms: int, seed: int
+) -> None:
+    task = make(digits=digits, terms=terms, seed=seed)
+    right = reference(task)
+    problem = task.statement.removeprefix("What is ").partition("?")[0]
+    for text in (right, f"{problem} = {right}", f"{problem.replace('*', 'x')}={right}."):
+        assert verify(Attempt(text, text, "main"), task).passed is True
+        assert verify(Attempt({"answer": text}, "{}", "main"), task).passed is True
+    wrong = str(int(right) + 1)
+    assert verify(Attempt(wrong, wrong, "main"), task).passed is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "16",
+        " 16.\n",
+        "**16**",
+        "+16",
+        "16.0",
+        "The answer is 16, of course.",
+        "7 + 9 = 16",
+        "7+9=16",
+        "What is 7 + 9? 16",
+        "7 + 9 is 16",
+        "The sum of the problem 7 + 9 equals **16**",
+    ],
+)
+def test_an_honest_answer_passes(text: str) -> None:
+    assert judge(text, 16, PROBLEM).passed is True
+
+
+CHEATS = {
+    "a list of guesses": "14, 15, 16, 17",
+    "a list that ends in the right number": "13 14 15 16",
+    "a list in lines": "15\n16",
+    "a list behind the problem": "7 + 9 = 15, 16",
+    "a range": "15-16",
+    "a range in words": "from 1 to 16",
+    "a range from the right number": "16 to 99",
+    "an interval": "16 \u00b1 5",
+    "the right number beside another one": "15 or 16",
+    "the right number after another one": "It is 15. No, it is 16.",
+    "too large a number beside it": "1e999 16",
+    "too large a number": "1e99999999999999999999",
+    "an expression": "8 * 2",
+    "an expression that ends in the value": "0 + 16",
+    "another problem worked out": "8 + 8 = 16",
+    "a chain behind the problem": "7 + 9 = 10 + 6 = 16",
+    "the problem continued": "7 + 9 + 16",
+    "the problem inside another": "17 + 9 = 16",
+    "a fraction": "16/1",
+    "the problem repeated": "7 + 9",
+    "the statement repeated": "What is 7 + 9? Answer with just the number.",
+    "the right number in words": "sixteen",
+    "nothing": "",
+    "not a number": "nan",
+    "infinity": "inf 1e999",
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_a_known_cheat_fails(name: str) -> None:
+    verdict = judge(CHEATS[name], 16, PROBLEM)
+    assert (verdict.score, verdict.passed) == (0.0, False)
+    assert "16" not in verdict.evidence
+
+
+@given(
+    guesses=st.lists(st.integers(-30, 30), min_size=2), joint=st.sampled_from([", ", "\n", " or "])
+)
+def test_no_list_of_two_or_more_numbers_passes(guesses: list[int], joint: str) -> None:
+    assert judge(joint.join(map(str, guesses)), guesses[-1], PROBLEM).passed is False
+
+
+@given(st.text())
+def test_any_text_gets_a_verdict(text: str) -> None:
+    score = judge(text, 16, PROBLEM).score
+    assert score is not None
+    assert math.isfinite(score)
+
+
+def test_a_product_beyond_the_floats_is_judged_to_its_last_digit() -> None:
+    assert judge("122025135153311670", 122025135153311670, PROBLEM).passed is True
+    assert judge("122025135153311671", 122025135153311670, PROBLEM).passed is False
+
+
+def test_a_task_of_another_family_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs expected"):
+        verify(Attempt("1", "1", "main"), make_words())
 
 
 def test_scores_are_hidden_from_members_until_the_end() -> None:
