@@ -205,6 +205,11 @@ def kind_of(event: Event) -> str:
     return _NAMES[type(event)]
 
 
+def is_afterword(event: Event) -> bool:
+    """Whether event tells of an earlier life: a lost try, noted before the next life starts its clock."""
+    return isinstance(event, CallFailed) and event.kind == "lost"
+
+
 def body(event: Event) -> dict[str, Any]:
     """The event's fields as JSON values, without its kind. try_ is written `try`."""
     return {shown: _plain(getattr(event, name)) for name, shown in _FIELDS[type(event)]}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, assert_never
 
-from podium.dsl.program import Budget
+from podium.dsl.program import Budget, Program
 
 from .event import (
     AccountOpened,
@@ -27,6 +27,7 @@ from .event import (
     Said,
     Scored,
     Stamped,
+    is_afterword,
 )
 from .spend import MICRO, NO_SPEND
 from .spend import Spend as Spend
@@ -117,8 +118,9 @@ class Fold:
         if stamped.number < self.seen:
             return
         self.seen = stamped.number + 1
-        self._last = stamped.time
         self._take(stamped.event, stamped.time)
+        if not is_afterword(stamped.event):
+            self._last = stamped.time
 
     def _take(self, event: Event, time: float) -> None:
         match event:
@@ -305,6 +307,12 @@ class Fold:
     def _branch(self, address: str) -> Branch | None:
         key = self._branch_of(address)
         return None if key is None else self.branches.get(key)
+
+
+def fold_for(program: Program) -> Fold:
+    """An empty fold that knows which prices are unknown, and the direction of the program's task."""
+    unpriced = frozenset(name for name, model in program.models.items() if model.price is None)
+    return Fold(unpriced, program.tasks[0].better if program.tasks else "higher")
 
 
 def fold(events: Iterable[Stamped], unpriced: frozenset[str] = frozenset()) -> Fold:

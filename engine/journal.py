@@ -139,11 +139,15 @@ class Journal:
 
     def emit(self, event: Event) -> None:
         """Append event. It is on disk no later than anything committed after it."""
+        self._append(event)
+        if self._readers:
+            self._writer.flush()
+
+    def _append(self, event: Event) -> Stamped:
         stamped = self._stamp(event)
         self._past.add(stamped)
         self._put([stamped])
-        if self._readers:
-            self._writer.flush()
+        return stamped
 
     def decide(self, address: str, name: str, take: Callable[[], T]) -> T:
         """take(), or what it gave in an earlier life. Both pass through JSON, so that lives agree: a
@@ -258,9 +262,10 @@ class Journal:
 
     # --- taking up ---
 
-    def take_up(self) -> None:
+    def take_up(self, told: Callable[[Stamped], None]) -> None:
         """Read the run's events, and end the tries that were in flight when its last life ended: they
-        may have been paid, so they are charged at what they held. Raises StoreError."""
+        may have been paid, so they are charged at what they held. told: of all these events, in order.
+        Raises StoreError."""
         self._writer.mend(self.run)
         while page := read_events(self._db, self.run, self._next - 1, PAGE):
             for stamped in page:
@@ -268,8 +273,9 @@ class Journal:
                     raise StoreError(f"run {self.run} has no event {self._next} in the store")
                 self._past.add(stamped)
                 self._next += 1
+                told(stamped)
         for intent in tuple(self._past.open.values()):
-            self.emit(_lost(intent))
+            told(self._append(_lost(intent)))
 
     def restore(self, ledger: Ledger) -> None:
         """Bring ledger to what this run has spent. Doing it again, or on a ledger that saw an earlier

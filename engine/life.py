@@ -26,7 +26,7 @@ from .interpret import Result
 from .interpret import run as walk
 from .journal import Journal
 from .ledger import Ledger, Limit
-from .lives import Lived, lived
+from .lives import lived
 from .outcome import (
     Cancelled,
     Failed,
@@ -163,18 +163,18 @@ async def live(
     now: Callable[[], float],
 ) -> None:
     """One life of run. Cancelled, it ends as cancelled, which is raised on once everything is settled."""
-    before = lived(run.id, run.past())
+    before = run.folded.seconds
     began = now()
     end = End(Cancelled())
     try:
         _begin(run, journal, ledger)
         with run.scope:
-            end = await _walked(run, journal, access, ledger, verify, before)
+            end = await _walked(run, journal, access, ledger, verify)
     except Exception as error:
         end = End(_broken(journal, error), error=None if journal.broken else error)
     finally:
         with anyio.CancelScope(shield=True):
-            await _close(run, journal, end, before.total + now() - began)
+            await _close(run, journal, end, before + now() - began)
 
 
 def _begin(run: Run, journal: Journal, ledger: Ledger) -> None:
@@ -197,7 +197,7 @@ def _broken(journal: Journal, error: Exception) -> Outcome:
 
 
 async def _walked(
-    run: Run, journal: Journal, access: Access, ledger: Ledger, verify: Verify, before: Lived
+    run: Run, journal: Journal, access: Access, ledger: Ledger, verify: Verify
 ) -> End:
     program = run.program
     call = handler(
@@ -218,7 +218,7 @@ async def _walked(
         run.id,
         access.windows,
         run.gate.interrupt,
-        before.seconds(),
+        lived(run.id, run.past()),
     )
     if len(program.tasks) > 1:
         return await _rows(world)

@@ -1,18 +1,22 @@
-"""What an earlier life of a run leaves to the next one: how long each deadline has been live."""
+"""What the earlier lives of a run leave to the next one: for how long each deadline has been live."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .event import AccountOpened, NodeEnded, RunEnded, RunStarted, Stamped
+from .event import AccountOpened, NodeEnded, RunEnded, RunStarted, Stamped, is_afterword
 
 
 @dataclass(slots=True)
 class _Clock:
     """A deadline's live time so far; since: when it began to run in this life, if it runs."""
 
-    node: str
     lived: float = 0.0
     since: float | None = None
+
+    def halt(self, now: float) -> None:
+        if self.since is not None:
+            self.lived += max(0.0, now - self.since)
+            self.since = None
 
 
 @dataclass(slots=True)
@@ -24,29 +28,28 @@ class Lived:
 
     prefix: str
     clocks: dict[str, _Clock] = field(default_factory=dict[str, _Clock])
-    total: float = 0.0
-    _began: float | None = None
+    _by_node: dict[str, list[_Clock]] = field(default_factory=dict[str, list[_Clock]])
     _last: float = 0.0
 
     def add(self, stamped: Stamped) -> None:
         match stamped.event:
             case RunStarted():
                 self._stop(self._last)
-                self._began = stamped.time
                 for clock in self.clocks.values():
                     clock.since = stamped.time
             case AccountOpened(address=name, seconds=float() | int()):
                 node = name.removeprefix(self.prefix).lstrip("/").rstrip("'")
-                self.clocks[name] = _Clock(node, since=stamped.time)
+                clock = self.clocks[name] = _Clock(since=stamped.time)
+                self._by_node.setdefault(node, []).append(clock)
             case NodeEnded(address=address):
-                for clock in self.clocks.values():
-                    if clock.node == address:
-                        _halt(clock, stamped.time)
+                for clock in self._by_node.get(address, ()):
+                    clock.halt(stamped.time)
             case RunEnded():
                 self._stop(stamped.time)
             case _:
                 pass
-        self._last = stamped.time
+        if not is_afterword(stamped.event):
+            self._last = stamped.time
 
     def seconds(self) -> dict[str, float]:
         """Live seconds by account, up to the last event."""
@@ -55,21 +58,12 @@ class Lived:
 
     def _stop(self, now: float) -> None:
         for clock in self.clocks.values():
-            _halt(clock, now)
-        if self._began is not None:
-            self.total += max(0.0, now - self._began)
-            self._began = None
+            clock.halt(now)
 
 
-def _halt(clock: _Clock, now: float) -> None:
-    if clock.since is not None:
-        clock.lived += max(0.0, now - clock.since)
-        clock.since = None
-
-
-def lived(prefix: str, events: Iterable[Stamped]) -> Lived:
-    """All of events, folded."""
+def lived(prefix: str, events: Iterable[Stamped]) -> dict[str, float]:
+    """Live seconds by account after all of events."""
     folded = Lived(prefix)
     for stamped in events:
         folded.add(stamped)
-    return folded
+    return folded.seconds()

@@ -29,6 +29,7 @@ from .call import Client
 from .caps import budget_of
 from .clients.http import HttpClient
 from .event import CallAnswered, CallFailed, Stamped
+from .fold import Fold, fold_for
 from .journal import Journal
 from .ledger import NOTHING, Ledger, Limit
 from .library import DiskLibrary, StoredLibrary, allowance
@@ -212,7 +213,8 @@ class Engine:
             return self._live[record.id]
         if record.status != "ended":
             return await self.resume(record.id)
-        run = Run(record.id, self._compiled_again(record), self._store, self._path)
+        program = self._compiled_again(record)
+        run = Run(record.id, program, self._store, self._path, folded=fold_for(program))
         run.recorded()
         return run
 
@@ -296,20 +298,20 @@ class Engine:
         name = run_id(self._now(), self._chance)
         record = RunRecord(name, program.name, self._now(), account, request, key)
         journal = self._store.create(record)
-        return self._new_run(record, program, journal), journal
+        return self._new_run(record, program, journal, fold_for(program)), journal
 
     def _take(self, record: RunRecord, program: Program) -> tuple[Run, Journal]:
-        journal = self._store.take(record.id)
-        run = self._new_run(record, program, journal)
-        for stamped in run.past():
-            run.folded.add(stamped)
-        return run, journal
+        folded = fold_for(program)
+        journal = self._store.take(record.id, folded.add)
+        return self._new_run(record, program, journal, folded), journal
 
-    def _new_run(self, record: RunRecord, program: Program, journal: Journal) -> Run:
+    def _new_run(self, record: RunRecord, program: Program, journal: Journal, folded: Fold) -> Run:
         account = record.account or None
         if account is not None and account not in self.ledger.accounts:
             self.account(account)
-        return Run(record.id, program, self._store, self._path, journal, account=account)
+        return Run(
+            record.id, program, self._store, self._path, journal, account=account, folded=folded
+        )
 
     def _settled(self, stamped: Stamped) -> None:
         """A hold that ended behind one door may make room for what waits behind another."""

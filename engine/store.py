@@ -68,6 +68,10 @@ def run_id(now: float, chance: random.Random) -> str:
     return f"{at:%Y-%m-%d}-{second:05x}{chance.getrandbits(16):04x}"
 
 
+def _ignore(_: Stamped) -> None:
+    pass
+
+
 class Store:
     """Use one per process and file, from one thread. Every method may raise StoreError."""
 
@@ -121,8 +125,10 @@ class Store:
             raise
         return self._journal(run.id, held)
 
-    def take(self, run: str) -> Journal:
+    def take(self, run: str, told: Callable[[Stamped], None] = _ignore) -> Journal:
         """Own a run that is in the store, to resume it: tries that were in flight are ended as lost.
+
+        told: of each event of the earlier lives, these ends included, which are not on disk yet.
 
         Raises RunOwned where a process, this one too, has it already; KeyError on an unknown run.
         """
@@ -130,7 +136,7 @@ class Store:
         held = self._lock(run)
         try:
             journal = self._journal(run, held)
-            journal.take_up()
+            journal.take_up(told)
             self._write("update runs set status = 'running' where id = ?", (run,))
         except BaseException:
             _release(held)

@@ -1,6 +1,8 @@
 """The engine as a service embeds it: starts, accounts, keys, stops, resumes; on trio's jumping clock."""
 
+from contextlib import closing
 from pathlib import Path
+from sqlite3 import connect
 from typing import Any
 
 import anyio
@@ -11,6 +13,7 @@ from podium.dsl.problem import ProgramError
 from podium.engine import Engine
 from podium.engine.call import CallError
 from podium.engine.event import CallAnswered, NodeEnded
+from podium.engine.fold import fold
 from podium.engine.outcome import Cancelled, Exhausted, Failed, Passed
 from podium.engine.result import RunResult
 from podium.engine.run import NotResumable
@@ -242,3 +245,27 @@ def test_asyncio_gives_the_same_result(tmp_path: Path) -> None:
             return await run.result()
 
     assert anyio.run(main).outcome == Passed()
+
+
+async def test_a_run_that_died_is_folded_with_what_it_lost_and_without_its_dead_time(
+    tmp_path: Path,
+) -> None:
+    client = ScriptedClient(lambda call: Say("no", delay=60), inflight=2)
+    async with engine(tmp_path / "runs.db", client, now=anyio.current_time) as opened:
+        run = await opened.start(PROGRAM)
+        await anyio.sleep(90)  # two answered, two in flight
+        with (
+            closing(connect(tmp_path / "runs.db")) as db,
+            closing(connect(tmp_path / "b.db")) as to,
+        ):
+            db.backup(to)
+        await run.result()
+    await anyio.sleep(5000)
+    async with engine(tmp_path / "b.db", client, now=anyio.current_time) as opened:
+        again = await opened.resume()
+        result = await again.result()
+        events = list(again.past())
+    assert result.folded.lost == 2
+    assert result.folded.held == 0
+    assert result.folded.total == fold(events).total
+    assert result.seconds == 60 + 60

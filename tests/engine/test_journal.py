@@ -17,6 +17,7 @@ from podium.engine.event import (
     CallWaits,
     RunEnded,
     RunStarted,
+    Stamped,
 )
 from podium.engine.journal import Diverged, message_blob
 from podium.engine.ledger import Amount, Ledger, Limit
@@ -169,6 +170,23 @@ async def test_a_life_finds_the_answers_of_the_last_one(store: Store) -> None:
             journal.answered("a", "other")
         assert (raised.value.recorded, raised.value.asked) == ("d", "other")
         await journal.close()
+
+
+async def test_who_takes_a_run_up_is_told_its_past_with_the_ends_of_lost_tries(
+    store: Store,
+) -> None:
+    async with store.writing():
+        journal = store.create(RUN)
+        journal.emit(RunStarted(1, 1, "host", "0"))
+        await journal.commit([intent("a"), intent("b")])
+        await journal.commit([answered("a")])
+        await journal.close()
+        told: list[Stamped] = []
+        journal = store.take("r1", told.append)
+        assert [s.number for s in told] == list(range(5))
+        assert isinstance(told[-1].event, CallFailed)
+        await journal.close()
+    assert told == list(store.events("r1"))
 
 
 async def test_a_try_that_was_in_flight_is_lost_and_charged_at_its_hold(store: Store) -> None:
