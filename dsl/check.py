@@ -13,6 +13,9 @@ from .shapes import stand_in
 from .source import Place
 from .values import Module, Noun, Scope, Unknown, UserFlow, Value
 
+_MISNAMED = {"E105", "E115", "E125"}
+"""Where a name is wrong, the right one may only seem unused."""
+
 
 def problems_of(files: Files, main: Module, *, runs: bool = True) -> tuple[Problem, ...]:
     """All mistakes of main and of what it imports, in order, one for each place and code.
@@ -27,7 +30,7 @@ def problems_of(files: Files, main: Module, *, runs: bool = True) -> tuple[Probl
                 _check(evaluator, module, declaration, runs=runs)
         found += hidden_by_parameters(module)
     found += files.problems + evaluator.problems
-    if not any(p.code.startswith("T") for p in found):
+    if not any(p.code.startswith("T") or p.code in _MISNAMED for p in found):
         found += unused(main)
     return in_order(found, main)
 

@@ -90,7 +90,7 @@ def _convert(context: Context, value: Value, want: Type, place: Place) -> Value 
         case Number():
             return _number(context, value, want, place)
         case Words(words=allowed, quoted=quoted):
-            name = value.name if isinstance(value, Word) else value
+            name = "none" if value is None else value.name if isinstance(value, Word) else value
             if not isinstance(name, str) or name not in allowed:
                 return _NO
             return name if quoted else Word(name)
@@ -117,7 +117,7 @@ def _number(context: Context, value: Value, want: Number, place: Place) -> Value
     if (low is not None and value < low) or (high is not None and value > high):
         context.error(
             "E121",
-            f"{show(value)} is not {describe(want)}",
+            f"{show(value)} is out of range: {describe(want)}, is wanted here",
             place,
             help=f"the nearest is {low if low is not None and value < low else high}",
         )
@@ -237,7 +237,7 @@ def _refuse(context: Context, value: Value, want: Type, place: Place) -> None:
         shown = example(want)
         context.error(
             "E120",
-            f"{describe(want)} is wanted here, not {show(value)}",
+            f"{describe(want)}{',' if ', ' in describe(want) else ''} is wanted here, not {show(value)}",
             place,
             help=f"write, for example, `{shown}`" if shown else "",
         )

@@ -45,7 +45,8 @@ def name(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> Value
     found = context.find(expr.name, scope)
     if found is not None:
         return found.value
-    _unknown(context, expr, scope, want)
+    if expr.name not in scope.module.file.lost:
+        _unknown(context, expr, scope, want)
     return BAD
 
 
@@ -61,6 +62,8 @@ def attribute(context: Context, expr: syntax.Attribute, scope: Scope) -> Value:
             found = context.find(expr.name, inner) if _has(inner, expr.name) else None
             if found is not None:
                 return found.value
+            if expr.name in module.file.lost:
+                return BAD
             known: list[str] = [*module.declared]
             what = module.source.name
         case Fields(values=values):

@@ -16,7 +16,7 @@ from .quantity import BAD_ESCAPE, LONGEST, exact, fits
 from .source import Place, Source, Span
 from .tree import Entries, keywords
 
-_LATER = {"match", "each"}  # reserved for later editions
+_LATER = {"match"}  # reserved for later editions
 _STARTERS = (*KINDS, "import", "from", "edition")
 _CLOSED_STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
 _AMOUNT = re.compile(r"(\$?[0-9][0-9_]*(?:\.[0-9]+)?)([A-Za-z_]*)")
@@ -34,7 +34,12 @@ _UNITS = {
     **dict.fromkeys(("Mtok", "Mtokens"), "M tokens"),
     **dict.fromkeys(("call", "calls", "requests"), " calls"),
 }
+_MONEY = ("dollar", "dollars", "Dollars", "usd", "USD")
 _SIGNS = {";": "", "!": "not ", "&": "and", "→": "->", "\ufeff": "", "\xa0": " "}
+_SIGN_HELP = {
+    ";": "`;` is not needed: a line break or a comma is enough",
+    "$": "the sign stands before the amount: `$5`",
+}
 _QUOTES = "“”„‟«»"
 
 
@@ -52,12 +57,21 @@ def place(source: Source, token: Token) -> Place:
 # --- whole declarations --------------------------------------------------------------------------
 
 
+def is_unknown_kind(tokens: Sequence[Token]) -> bool:
+    return bool(tokens) and tokens[0].type == "KIND" and tokens[0] not in KINDS
+
+
+def is_unindented_field(tokens: Sequence[Token]) -> bool:
+    """`field = …` in column 1: a declaration has a name behind its kind."""
+    return is_unknown_kind(tokens) and len(tokens) > 1 and tokens[1].type == "EQUAL"
+
+
 def unknown_kind(source: Source, tokens: Sequence[Token]) -> Finding | None:
     """T030: the word in column 1 is no kind of declaration."""
-    if not tokens or tokens[0].type != "KIND" or tokens[0] in KINDS:
+    if not is_unknown_kind(tokens):
         return None
     word = tokens[0]
-    if word in keywords():
+    if word in keywords() or is_unindented_field(tokens):
         problem = Problem(
             "T030",
             f"`{word}` stands in column 1, where a declaration starts",
@@ -261,10 +275,10 @@ def _no_quantity(source: Source, token: Token, help: str) -> Problem:
 
 
 def unit_apart(source: Source, number: Token, unit: Token) -> Finding | None:
-    """T006 for `10 minutes`: a number with a word behind it that is nearly a unit."""
-    if unit not in _UNITS:
+    """T006 for `10 minutes` and `20 dollars`: a number with a word behind it that is nearly a unit."""
+    if unit not in _UNITS and unit not in _MONEY:
         return None
-    mended = number + _UNITS[unit]
+    mended = f"${number}" if unit in _MONEY else number + _UNITS[unit]
     problem = Problem(
         "T006",
         f"`{number} {unit}` is no quantity",
@@ -283,9 +297,7 @@ def _character(source: Source, token: Token) -> Finding:
         place(source, token),
         help="names consist of the letters a to z, digits and `_`"
         if token[0].isalpha()
-        else "`;` is not needed: a line break or a comma is enough"
-        if token == ";"
-        else "",
+        else _SIGN_HELP.get(token, ""),
     )
     choices = ((_replace(token, _SIGNS[token]),),) if token in _SIGNS else ()
     return Finding(problem, choices)

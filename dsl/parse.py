@@ -7,6 +7,7 @@ and leaves the others whole.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 from lark import Token
@@ -15,16 +16,23 @@ from . import syntax as s
 from .broken import Broken
 from .lex import ERROR, MOST_CHARACTERS, MOST_TOKENS, Lexed, begin, end, groups, lex
 from .limit import too_deep
-from .mistake import Finding, misread, mistaken, misused, unknown_kind
-from .problem import Edit, Problem, apply, ordered, whole
+from .mistake import (
+    Finding,
+    is_unindented_field,
+    is_unknown_kind,
+    misread,
+    mistaken,
+    misused,
+    unknown_kind,
+)
+from .problem import MOST_REPORTS, Edit, Problem, apply, first, whole
 from .prompt import prompt
-from .recover import explain
+from .recover import explain, unexplained
 from .source import Place, Source, Span
 from .tree import Entries, Slot, Stuck, run, with_prompt
 
 Outcome = Entries | Slot | s.Expr | None
 EDITION = 2026
-MOST_REPORTS = 100
 _MISSPELT = {"T004", "T006", "T020", "T022", "T030"}
 """Mistakes of one word: its mended form is right whatever follows."""
 
@@ -41,9 +49,10 @@ def parse(source: Source) -> tuple[s.File, list[Problem]]:
     if lexed.full:
         return _file((), source), [_too_large(source, f"{MOST_TOKENS:,} words and signs")]
     read = list(_read(source, lexed))
-    problems = [item.problem for item in read if item.problem is not None]
+    problems = list(_told(read))
     problems += _editions(source, read)
-    return _file(read, source, lexed.comments), _first(problems)
+    untold = sum(item.untold for item in read)
+    return _file(read, source, lexed.comments), first(problems, untold=untold)
 
 
 def parse_expression(source: Source) -> tuple[s.Expr | None, list[Problem]]:
@@ -71,22 +80,25 @@ class _Piece:
     behind: Span
     entry: Literal["file", "expr"]
 
-    def outcome(self, *, edits: bool = True) -> tuple[Outcome, Problem | None]:
-        """What was read, and the one problem reported of it. edits: try some, which takes its time."""
+    def outcome(self) -> tuple[Outcome, Problem | None]:
+        """What was read, and the one problem reported of it."""
         result, finding = self._read()
-        if finding is None:
-            return result, None
-        return result, self._tried(finding) if edits else finding.problem
+        return result, None if finding is None else self._tried(finding)
 
-    def _read(self) -> tuple[Outcome, Finding | None]:
-        kind = unknown_kind(self.source, self.tokens)
+    def silently(self) -> tuple[Outcome, bool]:
+        """What was read, and whether something is wrong with it: to say what takes its time."""
+        result, finding = self._read(explained=False)
+        return result, finding is not None or is_unknown_kind(self.tokens)
+
+    def _read(self, *, explained: bool = True) -> tuple[Outcome, Finding | None]:
+        kind = unknown_kind(self.source, self.tokens) if explained else None
         tokens, finding = self._prepared()
         if tokens is None:
             return None, kind or finding
         result = run(tokens, self.entry)
         if isinstance(result, Stuck):
             broken = Broken(self.source, tokens, result.at, self.entry, self.behind)
-            return None, kind or explain(broken)
+            return None, kind or (explain(broken) if explained else unexplained(broken))
         wrong = misread(self.source, tokens, result) if isinstance(result, Entries) else None
         return (None if wrong else result), kind or wrong or finding
 
@@ -137,18 +149,46 @@ def _prompt(source: Source, token: Token) -> tuple[Token, Finding | None]:
 
 
 class _Read(NamedTuple):
+    """One declaration. untold: something is wrong with it, and enough was reported before.
+
+    is_field: it is none, but a field that stands in column 1.
+    """
+
     entries: Entries
     problem: Problem | None
     start: int
+    lost: str | None
+    untold: bool = False
+    is_field: bool = False
 
 
 def _read(source: Source, lexed: Lexed) -> Iterator[_Read]:
     reports = 0
     for piece in _pieces(source, lexed.tokens):
-        result, problem = piece.outcome(edits=reports < MOST_REPORTS)
+        problem, untold = None, False
+        if reports < MOST_REPORTS:
+            result, problem = piece.outcome()
+        else:
+            result, untold = piece.silently()
         reports += problem is not None
         entries = result if isinstance(result, Entries) else Entries(None, (), ())
-        yield _Read(entries, problem, begin(piece.tokens[0]))
+        lost = None if entries.declarations else _named(piece.tokens)
+        cut = is_unindented_field(piece.tokens)
+        yield _Read(entries, problem, begin(piece.tokens[0]), lost, untold, cut)
+
+
+def _named(tokens: Sequence[Token]) -> str | None:
+    """The name of a declaration that could not be read, so that what uses it is not blamed."""
+    return str(tokens[1]) if [t.type for t in tokens[:2]] == ["KIND", "NAME"] else None
+
+
+def _told(read: Sequence[_Read]) -> Iterator[Problem]:
+    """The problem of each declaration. A field in column 1 cuts its declaration in two: one mistake."""
+    for item, after in zip_longest(read, read[1:]):
+        problem = item.problem
+        cut = problem is not None and problem.code == "T010"
+        if problem is not None and not (cut and after is not None and after.is_field):
+            yield problem
 
 
 def _pieces(source: Source, tokens: list[Token]) -> Iterator[_Piece]:
@@ -174,6 +214,7 @@ def _file(read: Sequence[_Read], source: Source, comments: Sequence[Token] = ())
         imports=tuple(i for r in read for i in r.entries.imports),
         declarations=tuple(documented.add(d) for r in read for d in r.entries.declarations),
         span=Span(0, len(source.text)),
+        lost=frozenset(r.lost for r in read if r.lost is not None),
     )
 
 
@@ -225,17 +266,3 @@ def _too_large(source: Source, limit: str) -> Problem:
         whole(source),
         help="split it: `import` brings declarations from other files",
     )
-
-
-def _first(problems: Sequence[Problem]) -> list[Problem]:
-    """The first MOST_REPORTS problems in order, and a note where there are more."""
-    found = ordered(tuple(problems))
-    if len(found) <= MOST_REPORTS:
-        return list(found)
-    more = Problem(
-        "T008",
-        f"{len(found) - MOST_REPORTS} more mistakes follow that are not shown",
-        found[MOST_REPORTS].place,
-        severity="note",
-    )
-    return [*found[:MOST_REPORTS], more]

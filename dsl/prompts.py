@@ -5,7 +5,7 @@ import json
 from . import syntax
 from .context import Context
 from .kinds import FILTERS, PROMPT_NAMES
-from .names import near
+from .names import did_you_mean, near
 from .program import FilterCall, Scalar, Slot, Template, Text
 from .reading import as_text, show, written
 from .source import Place
@@ -101,12 +101,14 @@ def _filter(context: Context, call: syntax.Filter, scope: Scope) -> FilterCall |
     place = scope.place(call.span)
     specs = FILTERS.get(call.name)
     if specs is None:
-        guesses = near(call.name, FILTERS) or list(FILTERS)
+        guesses = near(call.name, FILTERS)
         context.error(
             "E216",
             f"there is no filter `{call.name}`",
             place,
-            help="filters are " + ", ".join(f"`{name}`" for name in guesses),
+            help=did_you_mean(call.name, FILTERS)
+            or "filters are " + ", ".join(f"`{name}`" for name in FILTERS),
+            instead="".join(guesses[:1]) if not call.args else "",
         )
         return None
     if len(call.args) != len(specs):

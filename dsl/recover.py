@@ -31,6 +31,11 @@ def explain(broken: Broken) -> Finding:
     return _unexpected(broken)
 
 
+def unexplained(broken: Broken) -> Finding:
+    """That something is wrong, where saying what would take too long."""
+    return Finding(Problem("T002", "this cannot be read", broken.place()))
+
+
 # --- values --------------------------------------------------------------------------------------
 
 
@@ -79,7 +84,7 @@ def _bare_field(b: Broken) -> Finding | None:
         return None
     earlier = b.before(2)
     if earlier is not None and words.ends_value(earlier) and b.same_line(earlier, name):
-        return _side_by_side(b, earlier, name)
+        return _apart(b, earlier, name)
     problem = Problem(
         "T011",
         f"field `{name}` has no value",
@@ -116,9 +121,11 @@ def _quantity_of_tokens(b: Broken) -> Finding | None:
 def _chained(b: Broken) -> Finding | None:
     """`then` or `|` where `->` is meant."""
     bad = b.bad
-    if bad is None or bad.type not in ("THEN", "VBAR") or "_ARROW" not in b.accepts:
+    if bad is None or bad.type not in ("THEN", "VBAR", "EQUAL") or "_ARROW" not in b.accepts:
         return None
     following = b.before(-1)
+    if bad.type == "EQUAL" and following != ">":
+        return None
     pipe = following is not None and following == ">" and begin(following) == end(bad)
     span = Span(begin(bad), end(following) if pipe and following else end(bad))
     sign = b.source.text[span.start : span.end]
@@ -160,10 +167,13 @@ def _reserved(b: Broken) -> Finding | None:
 
 
 def _comment(b: Broken) -> Finding | None:
-    bad, previous = b.bad, b.before(1)
-    if bad is None or previous is None or (previous + bad) != "//":
+    pairs = ((b.before(1), b.bad), (b.bad, b.before(-1)))
+    slashes = next(
+        ((p, q) for p, q in pairs if p is not None and q is not None and p + q == "//"), None
+    )
+    if slashes is None:
         return None
-    span = Span(begin(previous), end(bad))
+    span = Span(begin(slashes[0]), end(slashes[1]))
     problem = Problem("T002", "comments start with `#`", Place(b.source, span))
     return Finding(problem, ((Edit(span, "#"),),))
 
@@ -178,8 +188,12 @@ def _adjacent(b: Broken) -> Finding | None:
         return None
     if "_ARROW" not in b.accepts:
         return None
-    unit = unit_apart(b.source, previous, bad) if previous.type == "NUMBER" else None
-    return unit or _side_by_side(b, previous, bad)
+    return _apart(b, previous, bad)
+
+
+def _apart(b: Broken, first: Token, second: Token) -> Finding:
+    unit = unit_apart(b.source, first, second) if first.type == "NUMBER" else None
+    return unit or _side_by_side(b, first, second)
 
 
 def _side_by_side(b: Broken, first: Token, second: Token) -> Finding:

@@ -102,7 +102,7 @@ class Files:
         for item in statement.names:
             place = Place(module.source, item.span)
             known = target is None or item.name in target.declared or item.name in target.imported
-            if not known and target is not None:
+            if not known and target is not None and item.name not in target.file.lost:
                 self._no_member(target, item.name, place)
             self._bind(module, item.alias or item.name, target if known else None, item.name, place)
 

@@ -363,10 +363,13 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class File:
+    """lost: names of declarations that could not be read; what uses one of them is not to blame."""
+
     edition: int | None
     imports: tuple[Import, ...]
     declarations: tuple[Declaration, ...]
     span: Span
+    lost: frozenset[str] = frozenset()
 
 
 Node = (
