@@ -33,7 +33,7 @@ def test_the_name_of_a_declaration_that_cannot_be_read_stays_known() -> None:
     assert codes(whole) == []
     assert codes(whole.replace("200 tokens", "= 200")) == ["T011"]
     assert codes(whole.replace('"Write."\n}', '"Write."')) == ["T010"]
-    assert codes(whole.replace("-> vote", "=> vote")) == ["T002"]
+    assert codes(whole.replace("-> vote", "=> vote")) == ["T022"]
 
 
 def test_a_name_that_was_never_declared_is_still_told_beside_a_broken_declaration() -> None:
