@@ -80,8 +80,11 @@ def prompts(
         scores = _BETWEEN + clip_bytes(scores, room // 8)
     left = room - longest - len(head.encode()) - len(scores.encode())
     texts: list[str] = []
+    boards: dict[tuple[Post, ...], str] = {}
     for one, tail in zip(personals, tails, strict=True):
-        board = board_text(one.posts, left)
+        if one.posts not in boards:
+            boards[one.posts] = board_text(one.posts, left)
+        board = boards[one.posts]
         if one.own and one.own.strip() in board:  # it stands there in full already
             tail = _tail(direction, Personal(one.posts, "", one.text))
         texts.append((head + board + scores + tail).strip())
@@ -94,19 +97,17 @@ def board_text(posts: Sequence[Post], room: int) -> str:
     Too many: those of the oldest rounds go first, and it says how many are left out. Still too many: each of the
     last round is cut, the latest solution least.
     """
-    head = _BETWEEN + "Discussion so far:"
-    left_out = 0
-    kept = list(posts)
-    while kept:
+    blocks = [_BETWEEN + post.block() for post in posts]
+    size = sum(len(block.encode()) for block in blocks)
+    older = [i for i, post in enumerate(posts) if post.round < posts[-1].round]
+    for left_out in range(len(posts)):
         note = f"\n({left_out} older messages are left out)" if left_out else ""
-        text = head + note + "".join(_BETWEEN + post.block() for post in kept)
-        if len(text.encode()) <= room:
-            return text
-        older = [post for post in kept if post.round < kept[-1].round]
-        if not older:
-            return _cut(kept, head + note, room)
-        kept = kept[1:]
-        left_out += 1
+        head = f"{_BETWEEN}Discussion so far:{note}"
+        if len(head.encode()) + size <= room:
+            return head + "".join(blocks[left_out:])
+        if not older or older[-1] < left_out:
+            return _cut(posts[left_out:], head, room)
+        size -= len(blocks[left_out].encode())
     return ""
 
 
@@ -119,9 +120,11 @@ def leaderboard(scores: Sequence[tuple[int, float | None, bool | None]]) -> str:
 def digest(posts: Sequence[Post], room: int) -> str:
     """The newest posts, each cut to its beginning, in at most room bytes, oldest first."""
     lines: list[str] = []
+    size = 0
     for post in reversed(posts):
         line = f"- #{post.seat} {post.role}: {clip_bytes(' '.join(post.text.split()), 240)}"
-        if sum(len(one.encode()) + 1 for one in (*lines, line)) > room:
+        size += len(line.encode()) + 1
+        if size > room:
             break
         lines.append(line)
     return "\n".join(reversed(lines))

@@ -1,5 +1,6 @@
 """The board and the prompts made from it: what is pinned, what is cut, that it is said."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,25 @@ def test_older_rounds_go_first_and_it_is_said() -> None:
     assert "text 8" in text
     assert "text 1 " not in text
     assert "older messages are left out)" in text
+
+
+def test_making_room_on_a_long_board_writes_each_message_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written = 0
+    block = Post.block
+
+    def counted(post: Post) -> str:
+        nonlocal written
+        written += 1
+        return block(post)
+
+    monkeypatch.setattr(Post, "block", counted)
+    posts = tuple(Post(i // 10, i % 10, "solver", "x" * 200) for i in range(500))
+    same = [Personal(posts, "", f"You are #{seat}.") for seat in range(10)]
+    texts = prompts("Add.", "", "", same, 6000)
+    assert all("older messages are left out" in text for text in texts)
+    assert written == len(posts)
 
 
 def test_the_latest_solution_is_cut_least() -> None:
