@@ -76,7 +76,8 @@ async def _sent(walk: Walk, call: Call) -> Reply:
         return await walk.world.call(call)
     finally:
         walk.in_air -= 1
-        walk.tell()
+        if walk.paused is not None:
+            walk.tell()
 
 
 def _close(here: Here, mark: str) -> None:

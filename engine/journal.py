@@ -209,8 +209,9 @@ class Journal:
         self._tell()
 
     def _tell(self) -> None:
-        self._news.set()
-        self._news = anyio.Event()
+        if self._readers:
+            self._news.set()
+            self._news = anyio.Event()
 
     # --- reading back ---
 
@@ -252,9 +253,9 @@ class Journal:
         """The next events above after, waited for; none when the journal is closed."""
         while not (found := read_events(self._db, self.run, after, PAGE)) and not self._closed:
             news = self._news
-            self._writer.flush()
             self._readers += 1
             try:
+                self._writer.flush()
                 await news.wait()
             finally:
                 self._readers -= 1
