@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from .event import AccountOpened
-from .ledger import NOTHING, Amount, Limit
+from .ledger import NOTHING, Account, Amount, Limit
 from .outcome import Exhausted, Failed, Outcome, Stopped
 from .reduce import attempts_of
 from .value import Many
@@ -156,16 +156,20 @@ def _share(group: _Group, number: int) -> str:
 
 
 def _free(group: _Group, waiting: int) -> Limit:
+    """What is left to each of the branches that wait, once the running ones took all they still may."""
     ledger = group.here.world.ledger
-    free: list[int | None] = list(ledger.left(group.here.account))
-    for name in group.running.values():
-        account = ledger.accounts[name]
-        taken = account.spent.plus(account.held)
-        for i, (limit, have) in enumerate(zip(account.limit, taken, strict=True)):
-            room = free[i]
-            if room is not None and limit is not None:
-                free[i] = max(0, room - max(0, limit - have))
-    return Limit(*(None if room is None else room // waiting for room in free))
+    running = [ledger.accounts[name] for name in group.running.values()]
+    free: list[int | None] = []
+    for i, room in enumerate(ledger.left(group.here.account)):
+        if room is not None:
+            room = max(0, room - sum(_room_of(account, i) for account in running))
+        free.append(None if room is None else room // waiting)
+    return Limit(*free)
+
+
+def _room_of(account: Account, i: int) -> int:
+    limit = account.limit[i]
+    return 0 if limit is None else max(0, limit - account.spent[i] - account.held[i])
 
 
 def open_account(here: Here, name: str, limit: Limit, parent: str, seconds: float | None) -> None:
