@@ -165,6 +165,10 @@ class Journal:
         """
         await self._commit(events, blobs, None)
 
+    async def written(self) -> None:
+        """Return when all that was appended so far is on disk. Raises DiskError."""
+        await self._writer.wait(self._put(()))
+
     async def end(self, event: RunEnded) -> None:
         """Commit the run's end, and write its status: ended, paused or interrupted."""
         status = "ended"
@@ -294,7 +298,7 @@ class Journal:
             return
         self._closed = True
         with contextlib.suppress(DiskError):  # it is in `broken`, and was told to who committed
-            await self._writer.wait(self._put(()))
+            await self.written()
         self._tell()
         if self._lock is not None:
             self._lock.release()

@@ -8,6 +8,7 @@ import os
 import random
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -84,6 +85,12 @@ class Run:
     def past(self) -> Iterable[Stamped]:
         """The events on disk now."""
         return self.store.events(self.id)
+
+    async def written(self) -> None:
+        """Return when `past` has all that happened so far, or as much of it as the disk took."""
+        if self.journal is not None:
+            with suppress(DiskError):
+                await self.journal.written()
 
     async def events(self) -> AsyncIterator[Stamped]:
         """Every event from the first, until the run ends. A slow reader holds nobody up."""

@@ -48,6 +48,10 @@ class RunningRun(Protocol):
         """The events that were recorded before the watchers were there."""
         ...
 
+    async def written(self) -> None:
+        """Return when `past` has all that happened so far."""
+        ...
+
     def stop(self, cause: str = "user") -> None: ...
 
     def abort(self) -> None: ...
@@ -139,8 +143,10 @@ async def _session(
         async with make() as engine:
             run = interrupts.run = await begin(engine)
             ended.run = run.id
-            with _watching(run, viewing, ended) as screen:
+            with _watching(run, viewing, ended) as (watch, screen):
                 tasks.start_soon(_tick, screen)
+                await run.written()
+                watch.catch_up()
                 result = await run.result()
             if ended.folded.ended is None:
                 ended.folded.ended = unwritten_end(result)
@@ -150,7 +156,9 @@ async def _session(
 
 
 @contextmanager
-def _watching(run: RunningRun, viewing: Viewing, ended: Ended) -> Generator[Progress, None, None]:
+def _watching(
+    run: RunningRun, viewing: Viewing, ended: Ended
+) -> Generator[tuple["Watch", Progress], None, None]:
     """Inside, every event of the run reaches the fold, the screen, the log and the folder, in order."""
     program = run.program
     better = program.tasks[0].better if program.tasks else "higher"
@@ -170,7 +178,7 @@ def _watching(run: RunningRun, viewing: Viewing, ended: Ended) -> Generator[Prog
         stack.callback(screen.close)
         watch.sinks.append(screen.seen)
         run.watchers.append(watch.seen)
-        yield screen
+        yield watch, screen
         watch.catch_up()
 
 
@@ -178,24 +186,19 @@ def _watching(run: RunningRun, viewing: Viewing, ended: Ended) -> Generator[Prog
 class Watch:
     """Passes each event on once and in order, by its number; past reads back those it was not told of.
 
-    What happened before the watcher came may not be readable yet. Later events then wait, and past is
-    asked again each time twice as many wait as before, and at the end, when all can be read.
+    What happened before the watcher came may not be readable yet: later events wait until `catch_up`.
     """
 
     past: Callable[[], Iterable[Stamped]]
     sinks: list[Callable[[Stamped], None]]
     next: int = 0
     waiting: list[Stamped] = field(default_factory=list[Stamped])
-    patience: int = 1
 
     def seen(self, stamped: Stamped) -> None:
         if stamped.number == self.next:
             self._pass_on(stamped)
         elif stamped.number > self.next:
             self.waiting.append(stamped)
-            if len(self.waiting) >= self.patience:
-                self.patience *= 2
-                self.catch_up()
 
     def catch_up(self) -> None:
         """Read what is missing, then pass on what waited for it."""

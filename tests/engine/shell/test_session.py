@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +69,9 @@ class FakeRun:
 
     def past(self) -> list[Stamped]:
         return list(self.events)
+
+    async def written(self) -> None:
+        await anyio.lowlevel.checkpoint()
 
     def emit(self, event: Event) -> None:
         stamped = Stamped(len(self.events), 100.0 + len(self.events), event)
