@@ -218,6 +218,10 @@ class Fold:
         node.kind, node.label, node.outcome, node.reason = event.kind, event.label, None, ""
         key = self._branch_of(event.address)
         if key is None:
+            for above in [b for b in self.branches if event.address.startswith(f"{b}/")]:
+                del self.branches[
+                    above
+                ]  # a chain that began as one line: its branches stand for it
             return
         branch = self.branches.setdefault(key, Branch(key, event.label))
         if key == event.address:

@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..fold import Fold, result_json
+from .called import called
 from .exits import Exit, exit_of
 from .safe import safe, safe_json
 from .session import Ended, Viewing
@@ -26,7 +27,7 @@ def conclude(ended: Ended, viewing: Viewing) -> Exit:
     if not viewing.quiet:
         _talk(folded, ended.run, viewing.store)
     elif code != Exit.PASSED:
-        click.echo(f"{headline(folded)}\n{what_next(folded, ended.run)}", err=True)
+        click.echo(f"{headline(folded)}\n{what_next(folded, ended.run, podium=called())}", err=True)
     return code
 
 
@@ -70,5 +71,5 @@ def _talk(folded: Fold, run: str, store: str) -> None:
     console.print(Text(headline(folded), style="bold"), soft_wrap=True)
     console.print(table_of(price_table(folded)))
     console.print(Text(f"Run {run} in {safe(store)}"), soft_wrap=True)
-    for line in closing_lines(folded, run):
+    for line in closing_lines(folded, run, podium=called()):
         console.print(Text(line), soft_wrap=True)

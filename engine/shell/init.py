@@ -4,45 +4,35 @@ from pathlib import Path
 
 import click
 
+from .called import called
 from .exits import ShellError
 from .safe import safe
 
-HELLO = '''edition 2026
+HELLO = r'''edition 2026
 
-## What the haiku is about.
+## What the sentence is about.
 param topic: text = "a bridge at night"
 
 # A role says what one agent is asked. {{ ... }} is filled in when it runs.
-role poet {
-  max_output = 200 tokens
-  prompt     = """
-    {{ task.statement }}
-    Answer with the three lines of the haiku and nothing else.
-    """
+role writer {
+  max_output = 60 tokens
+  prompt     = """{{ task.statement }}"""
+  sampling   = { temperature = 0.8, stop = ["\n"] }
 }
 
-# A role whose prompt mentions `attempts` sees all that came before it.
-role chooser {
-  max_output = 200 tokens
-  prompt     = """
-    {{ task.statement }}
-    Here are haikus by others:
-    {{ attempts | bullets }}
-    Answer with the best of them, unchanged, and nothing else.
-    """
+# A task says what is to be done, and how an attempt is scored: by the share of these words that it contains.
+task sentence {
+  statement = """Write a sentence about {{ topic }} that contains the words: river, moon, boat."""
+  verify    = contains("river", "moon", "boat")
 }
 
-task haiku {
-  statement = """Write a haiku about {{ topic }}."""
-}
-
-# `of` wraps, `->` means then: n poets side by side, then one agent chooses.
-flow poets(n: int = 3) = parallel(n) of poet -> chooser
+# `of` wraps, `->` means then: n writers side by side, then the best of their sentences.
+flow writers(n: int = 8) = parallel(n) of writer -> best
 
 # No model is named, so the small embedded one is used; --model URL takes another.
 run main {
-  task   = haiku
-  flow   = poets(3)
+  task   = sentence
+  flow   = writers(8)
   budget = [20k tokens, 5m]
 }
 '''
@@ -72,7 +62,7 @@ def command(folder: str) -> None:
             click.echo(_write(root / name, text), err=True)
     except OSError as error:
         raise ShellError(f"cannot write into {folder}: {error.strerror or error}") from error
-    click.echo(f"Next: podium run {safe(str(root / 'hello.team'))}", err=True)
+    click.echo(f"Next: {called()} run {safe(str(root / 'hello.team'))}", err=True)
 
 
 def _write(path: Path, text: str) -> str:

@@ -7,7 +7,7 @@ from podium.dsl.program import Budget
 
 from ..fold import Branch, Fold
 from .safe import safe_line
-from .units import show_count, show_seconds, show_usd
+from .units import show_calls, show_count, show_seconds, show_usd
 
 MAX_LINES = 20  # branches with a line of their own; more are counted by how they stand
 _WIDTH = 60  # characters of an activity
@@ -121,7 +121,7 @@ def _bars(folded: Fold, budget: Budget) -> tuple[Bar, ...]:
 
 def _total(folded: Fold, budget: Budget, now: float) -> str:
     spent = folded.total.amount
-    parts = [show_seconds(folded.seconds_at(now)), f"{show_count(spent.calls)} calls"]
+    parts = [show_seconds(folded.seconds_at(now)), show_calls(spent.calls)]
     if budget.seconds is not None:
         parts[0] += f" of {show_seconds(budget.seconds)}"
     if budget.usd is None and spent.usd:

@@ -248,8 +248,8 @@ def sole(error: Exception) -> Exception:
 def translated(error: Exception) -> ShellError | None:
     """An error of the engine's in the user's terms, with its exit code; None for any other."""
     match error:
-        case CallError(kind=kind, message=message):
-            return ShellError(f"{message} ({kind})", Exit.FAILED)
+        case CallError(message=message):
+            return ShellError(message, Exit.FAILED)
         case StoreError() | RunOwned() | Diverged() | NotResumable():
             return ShellError(str(error))
         case _:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ..fold import Fold, Spend, result_json
 from ..store import RunRecord, Store
+from .called import called
 from .calls import Tried, line, tries
 from .ending import answer_text, table_of
 from .exits import ShellError
@@ -20,7 +21,7 @@ from .options import json_option, store_option
 from .reading import find_run, fold_of, open_store
 from .safe import safe, safe_json, safe_line
 from .summary import Row, best_team, dollars, headline, one_agent, price_table, what_next
-from .units import show_count
+from .units import show_calls, show_count
 
 _FULL_TEXTS = 3  # calls whose whole text is shown; of more, a line each
 
@@ -104,10 +105,11 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     console.print(Text(headline(folded)), soft_wrap=True)
     console.print(table_of(price_table(folded)))
     for words in (one_agent(folded), best_team(folded)):
-        console.print(Text(words), soft_wrap=True)
+        if words:
+            console.print(Text(words), soft_wrap=True)
     if (answer := answer_text(folded)) is not None:
         console.print(Text(f"\n{safe(answer)}"), soft_wrap=True)
-    click.echo(what_next(folded, record.id), err=True)
+    click.echo(what_next(folded, record.id, podium=called()), err=True)
 
 
 # --- a node ------------------------------------------------------------------------------------
@@ -155,9 +157,7 @@ def _node_text(folded: Fold, store: Store, address: str, spend: Spend, own: list
             words.append(f"score {node.score:.6g}")
         console.print(Text(", ".join(word for word in words if word)), soft_wrap=True)
     amount = spend.amount
-    price = (
-        f"{show_count(amount.calls)} calls, {show_count(amount.tokens)} tokens, {dollars(spend)}"
-    )
+    price = f"{show_calls(amount.calls)}, {show_count(amount.tokens)} tokens, {dollars(spend)}"
     console.print(Text(price))
     below = folded.tree().get(address, [])
     if below:

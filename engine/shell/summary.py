@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from ..fold import Fold, Node, Spend
 from .safe import safe_line
-from .units import show_count, show_seconds, show_usd
+from .units import show_calls, show_count, show_seconds, show_usd
 
+_DIMENSIONS = {"usd": "dollar", "tokens": "token", "calls": "call"}
 MAX_ROWS = 12  # of the price table; deeper nodes are counted in those above them
 
 
@@ -28,11 +29,18 @@ def headline(folded: Fold) -> str:
     if ended is None:
         return f"Not finished: the run stopped without an end after {show_seconds(folded.seconds)}"
     words = ended.outcome.capitalize()
+    if ended.outcome == "finished" and ended.passed is False:
+        words += ", not passed"
     if ended.reason:
-        words += f" ({safe_line(ended.reason, 300)})"
+        words += f" ({safe_line(_in_words(ended.reason), 300)})"
     if ended.score is not None:
         words += f", score {ended.score:.6g}"
     return f"{words}, after {show_seconds(ended.seconds)}"
+
+
+def _in_words(reason: str) -> str:
+    dimension, of, account = reason.partition(" budget of ")
+    return f"{_DIMENSIONS.get(dimension, dimension)}{of}{account}"
 
 
 def price_table(folded: Fold) -> tuple[Row, ...]:
@@ -117,15 +125,24 @@ def dollars(spend: Spend) -> str:
 # --- the three lines -------------------------------------------------------------------------
 
 
-def closing_lines(folded: Fold, run: str) -> tuple[str, ...]:
-    """What one agent is worth, what the best team was, and what to type next."""
-    return (one_agent(folded), best_team(folded), what_next(folded, run))
+def closing_lines(folded: Fold, run: str, *, podium: str = "podium") -> tuple[str, ...]:
+    """What one agent is worth, what the best team was, and what to type next.
+
+    podium: how the command is called. What the run knows nothing of has no line.
+    """
+    said = (one_agent(folded), best_team(folded), what_next(folded, run, podium=podium))
+    return tuple(line for line in said if line)
 
 
 def one_agent(folded: Fold) -> str:
-    """The mean and spread (standard deviation) of the scores that single agents' attempts got."""
+    """The mean and spread (standard deviation) of the scores that single agents' attempts got.
+
+    Empty in a run that scored none and had no team.
+    """
     scores = single_scores(folded)
     match len(scores):
+        case 0 if not _teams(folded):
+            return ""
         case 0:
             return "One agent: no attempt of a single agent was scored in this run."
         case 1:
@@ -142,35 +159,33 @@ def single_scores(folded: Fold) -> list[float]:
 
 
 def best_team(folded: Fold) -> str:
-    """The team whose answer scored best, with its price."""
+    """The team whose answer scored best, with its price; empty where no team ran."""
     scored = [node for node in _teams(folded).values() if node.score is not None]
     if not scored:
         teams = len(_teams(folded))
-        return f"Teams: {teams} ran, none of them with a score." if teams else "No team ran."
+        return f"Teams: {teams} ran, none of them with a score." if teams else ""
     top = scored[0]
     for node in scored[1:]:
         if folded.is_better(node.score or 0.0, top.score or 0.0):
             top = node
     spend = folded.totals()[top.address]
     amount = spend.amount
-    price = (
-        f"{dollars(spend)}, {show_count(amount.tokens)} tokens, {show_count(amount.calls)} calls"
-    )
+    price = f"{dollars(spend)}, {show_count(amount.tokens)} tokens, {show_calls(amount.calls)}"
     of = f" of {len(scored)}" if len(scored) > 1 else ""
     return (
         f"The best team{of} scored {top.score:.4g} and cost {price}: {safe_line(top.address, 80)}"
     )
 
 
-def what_next(folded: Fold, run: str) -> str:
+def what_next(folded: Fold, run: str, *, podium: str = "podium") -> str:
     """The command that is most useful now."""
     ended = folded.ended
     if ended is None or ended.resumable:
-        return f"Next: podium resume {run}"
+        return f"Next: {podium} resume {run}"
     address = folded.best.address if folded.best is not None else ""
     if not address and folded.nodes:
         address = next(reversed(folded.nodes))
-    return f"Next: podium show {run} {safe_line(address, 120)}".rstrip()
+    return f"Next: {podium} show {run} {safe_line(address, 120)}".rstrip()
 
 
 def _teams(folded: Fold) -> dict[str, Node]:

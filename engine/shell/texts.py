@@ -3,8 +3,10 @@
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
+from podium.dsl.names import near
 from podium.dsl.problem import Problem, ProgramError, whole
 from podium.dsl.source import Source
 
@@ -49,11 +51,22 @@ def _read(path: str, name: str) -> bytes:
     except IsADirectoryError as error:
         raise unreadable(name, f"{name} is a folder", "name a .team file in it") from error
     except FileNotFoundError as error:
-        help_ = "`podium init` writes one to start from"
+        help_ = _near(path) or "`podium init` writes one to start from"
         raise unreadable(name, f'there is no file "{name}"', help_) from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise unreadable(name, f"cannot read {name}: {why}", "") from error
+
+
+def _near(path: str) -> str:
+    """`did you mean …?` where a program of nearly this name is in the same folder."""
+    folder, name = os.path.split(path)
+    with suppress(OSError, ValueError):
+        stems = [one[:-5] for one in os.listdir(folder or ".") if one.endswith(".team")]
+        stem = name.rpartition(".")[0] or name
+        found = [stem] if stem in stems else near(stem, stems, 1)
+        return f"did you mean `{os.path.join(folder, found[0])}.team`?" if found else ""
+    return ""
 
 
 def unreadable(name: str, message: str, help_: str) -> ProgramError:

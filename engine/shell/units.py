@@ -71,8 +71,10 @@ def _rate(text: str) -> tuple[str, int]:
 
 
 def show_usd(micro: int) -> str:
-    """`$0.00`, `$12.50`; below ten cents with four digits, so that a cheap call is not shown as free."""
+    """`$0.00`, `$12.50`; below ten cents with four or six digits, so that a cheap call is not shown as free."""
     dollars = micro / 1_000_000
+    if 0 < dollars < 0.001:
+        return f"${dollars:.6f}"
     return f"${dollars:,.4f}" if 0 < dollars < 0.1 else f"${dollars:,.2f}"
 
 
@@ -84,6 +86,11 @@ def show_count(number: int) -> str:
                 f"{number / size:.3g}{mark}" if number < 1_000 * size else f"{number // size}{mark}"
             )
     return str(number)
+
+
+def show_calls(number: int) -> str:
+    """`1 call`, `40k calls`."""
+    return f"{show_count(number)} call{'' if number == 1 else 's'}"
 
 
 def show_seconds(span: float) -> str:

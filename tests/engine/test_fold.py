@@ -261,6 +261,18 @@ def test_without_a_parallel_the_steps_are_the_lines_of_progress() -> None:
     assert list(folded.branches) == ["main/1.draft", "main/2.mend"]
 
 
+def test_a_chain_below_the_run_gives_way_to_the_branches_of_its_parallel() -> None:
+    folded = fold(
+        stamped(
+            NodeStarted("main/poems", "then", "poems"),
+            NodeStarted("main/poems/1.parallel", "parallel", "parallel"),
+            NodeStarted("main/poems/1.parallel/1.poet", "agent", "poet"),
+            NodeStarted("main/poems/1.parallel/2.poet", "agent", "poet"),
+        )
+    )
+    assert list(folded.branches) == [f"main/poems/1.parallel/{n}.poet" for n in (1, 2)]
+
+
 def test_where_less_is_better_a_branch_keeps_its_lowest_score() -> None:
     folded = Fold(better="lower")
     start = NodeStarted("main/a", "agent", "a")

@@ -168,8 +168,10 @@ def test_the_first_program_is_right_and_well_laid_out(folder: Path) -> None:
 
 def test_the_first_program_runs(folder: Path) -> None:
     (folder / "hello.team").write_text(HELLO)
-    result = podium("run", "hello.team", script={"": "Lamps on the water"})
-    assert (result.exit_code, result.stdout) == (0, "Lamps on the water\n")
+    result = podium("run", "hello.team", script={"": "A boat, a river, no lamp."})
+    assert (result.exit_code, result.stdout) == (1, "A boat, a river, no lamp.\n")
+    result = podium("run", "hello.team", script={"": "The moon rows a boat down the river."})
+    assert (result.exit_code, result.stdout) == (0, "The moon rows a boat down the river.\n")
 
 
 def test_colour_is_for_those_who_ask_for_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ async def test_a_run_is_found_by_the_beginning_of_its_name(path: Path) -> None:
 
 async def test_a_node_is_shown_with_its_outcome_price_and_calls(path: Path) -> None:
     result = show(path, "2026-a", SQUAD)
-    for part in ("passed, score 1", "1 calls, 150 tokens, $2.50", f"{SQUAD}/r1.m1  answered"):
+    for part in ("passed, score 1", "1 call, 150 tokens, $2.50", f"{SQUAD}/r1.m1  answered"):
         assert part in result.stdout
     for part in ("[user]", "What is \\x9b2J six", "[reply]", "the answer\\x1b[2J is\n42"):
         assert part in result.stdout

@@ -1,5 +1,7 @@
 """What a person is told when a run is over."""
 
+from dataclasses import replace
+
 from podium.engine.call import Usage
 from podium.engine.event import (
     CallAnswered,
@@ -76,7 +78,7 @@ def run_of(squads: int, seats: int = 2, *, end: bool = True) -> list[Event]:
 
 def test_the_headline_says_outcome_reason_score_and_time() -> None:
     assert headline(folded(ended("exhausted", reason="usd budget of main"))) == (
-        "Exhausted (usd budget of main), score 4, after 1m15s"
+        "Exhausted (dollar budget of main), score 4, after 1m15s"
     )
     assert headline(folded(*run_of(1, end=False))).startswith("Not finished")
 
@@ -139,14 +141,28 @@ def test_one_agent_is_what_members_and_lone_agents_scored_not_what_teams_did() -
 def test_one_score_has_no_spread_and_none_is_said_plainly() -> None:
     one = folded(NodeStarted("main/x", "agent", "x"), Scored("main/x", "tests", 9.0, None))
     assert one_agent(one) == "One agent scored 9 (n = 1)."
-    assert "no attempt" in one_agent(folded())
+    teams = [NodeStarted("main/1.squad", "team", "squad")]
+    assert "no attempt" in one_agent(folded(*teams))
+
+
+def test_what_the_run_knows_nothing_of_has_no_line() -> None:
+    alone = folded(NodeStarted("main/x", "agent", "x"), ended())
+    assert closing_lines(alone, "r1", podium=".venv/bin/podium") == (
+        "Next: .venv/bin/podium show r1 main/x",
+    )
+
+
+def test_the_headline_says_that_an_answer_did_not_pass() -> None:
+    end = replace(ended(), passed=False)
+    assert headline(folded(end)).startswith("Finished, not passed, ")
+    assert "not passed" not in headline(folded(replace(end, passed=None)))
 
 
 def test_the_best_team_is_named_with_its_score_and_price() -> None:
     assert best_team(folded(*run_of(2))) == (
         "The best team of 2 scored 5 and cost $2.00, 4k tokens, 2 calls: main/1.parallel/2.squad"
     )
-    assert best_team(folded()) == "No team ran."
+    assert best_team(folded()) == ""
 
 
 def test_where_less_is_better_the_best_team_is_the_lowest() -> None:

@@ -28,6 +28,15 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert "gone.team" in problem_of(tmp_path / "gone.team").message
 
 
+def test_the_nearest_program_of_the_folder_is_offered(tmp_path: Path) -> None:
+    (tmp_path / "hello.team").touch()
+    offered = f"did you mean `{tmp_path / 'hello.team'}`?"
+    assert problem_of(tmp_path / "helo.team").help == offered
+    assert problem_of(tmp_path / "hello.tema").help == offered
+    assert "podium init" in problem_of(tmp_path / "other.team").help
+    assert "podium init" in problem_of(tmp_path / "no/such.team").help
+
+
 def test_a_folder_is_no_program(tmp_path: Path) -> None:
     assert "is a folder" in problem_of(tmp_path).message
 

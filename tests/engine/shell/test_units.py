@@ -62,6 +62,8 @@ def test_amounts_are_shown_so_that_cheap_is_not_free() -> None:
     assert units.show_usd(0) == "$0.00"
     assert units.show_usd(1_230_000) == "$1.23"
     assert units.show_usd(1_500) == "$0.0015"
+    assert units.show_usd(12) == "$0.000012"
+    assert (units.show_calls(1), units.show_calls(2_000)) == ("1 call", "2k calls")
 
 
 def test_counts_and_times_are_shown_short() -> None:
