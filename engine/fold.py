@@ -217,11 +217,12 @@ class Fold:
         node = self.nodes.setdefault(event.address, Node(event.address, event.kind, event.label))
         node.kind, node.label, node.outcome, node.reason = event.kind, event.label, None, ""
         key = self._branch_of(event.address)
+        if key is not None and event.kind == "parallel" and not self._in_parallel(key):
+            self.branches.pop(
+                key, None
+            )  # a chain that began as one line: its branches stand for it
+            key = None
         if key is None:
-            for above in [b for b in self.branches if event.address.startswith(f"{b}/")]:
-                del self.branches[
-                    above
-                ]  # a chain that began as one line: its branches stand for it
             return
         branch = self.branches.setdefault(key, Branch(key, event.label))
         if key == event.address:
@@ -307,6 +308,10 @@ class Fold:
             if node is not None:
                 return None if node.kind == "parallel" else node.address
         return None
+
+    def _in_parallel(self, branch: str) -> bool:
+        above = self.nodes.get(_up(branch) or "")
+        return above is not None and above.kind == "parallel"
 
     def _branch(self, address: str) -> Branch | None:
         key = self._branch_of(address)

@@ -40,7 +40,7 @@ def headline(folded: Fold) -> str:
 
 def _in_words(reason: str) -> str:
     dimension, of, account = reason.partition(" budget of ")
-    return f"{_DIMENSIONS.get(dimension, dimension)}{of}{account}"
+    return f"{_DIMENSIONS.get(dimension, dimension)}{of}{account}" if of else reason
 
 
 def price_table(folded: Fold) -> tuple[Row, ...]:
