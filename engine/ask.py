@@ -22,7 +22,7 @@ from .call import (
     request_digest,
 )
 from .outcome import Exhausted, Failed
-from .walk import Here, Walk, recall
+from .walk import Here, Walk, no_room, recall
 
 
 async def ask(here: Here, call: Call) -> Reply:
@@ -124,7 +124,7 @@ async def _refused(here: Here, error: BudgetExhausted) -> None:
         case "shrink":
             guard.shrunk = True
         case "fail":
-            guard.ended = Failed("budget", str(error))
+            guard.ended = Failed("budget", no_room(here, error))
             guard.scope.cancel()
         case "best" | "vote":
             pass

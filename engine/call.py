@@ -181,10 +181,13 @@ class CallError(Exception):
 
 
 class BudgetExhausted(Exception):
-    """A hold that can never fit. account: which budget; dimension: usd, tokens or calls."""
+    """A hold that can never fit.
+
+    account: which budget, as the ledger names it; dimension: usd, tokens or calls.
+    """
 
     def __init__(self, account: str, dimension: str) -> None:
-        super().__init__(f"the {dimension} budget of {account} has no room for this call")
+        super().__init__(account, dimension)
         self.account = account
         self.dimension = dimension
 

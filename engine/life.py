@@ -32,6 +32,7 @@ from .outcome import (
     Cancelled,
     Failed,
     Finished,
+    Named,
     Outcome,
     Passed,
     Paused,
@@ -82,6 +83,10 @@ class Run:
     _result: RunResult | None = None
     _error: Exception | None = None
 
+    @property
+    def named(self) -> Named:
+        return Named(self.id, self.program.name)
+
     def past(self) -> Iterable[Stamped]:
         """The events on disk now."""
         return self.store.events(self.id)
@@ -130,7 +135,7 @@ class Run:
             self.folded.add(stamped)
         end = self.folded.ended
         assert end is not None, "the store says that it ended"
-        outcome = outcome_of(end.outcome, end.reason)
+        outcome = outcome_of(end.outcome, end.reason, self.named)
         answers = end.answer if len(self.program.tasks) > 1 else [end.answer]
         verdict = Verdict(end.score, end.passed)
         attempts = tuple(
@@ -243,12 +248,18 @@ async def _rows(world: World) -> End:
         results[number] = await walk(replace(world, program=replace(program, name=name)), task)
 
     world.recorder.emit(NodeStarted(program.name, "rows", program.name))
-    async with anyio.create_task_group() as tasks:
-        for number, task in enumerate(program.tasks, 1):
-            tasks.start_soon(row, number, task)
-    done = [results[number] for number in sorted(results)]
-    outcome = joined([result.outcome for result in done])
-    world.recorder.emit(NodeEnded(program.name, word(outcome), reason(outcome)))
+    outcome: Outcome = Cancelled()
+    try:
+        async with anyio.create_task_group() as tasks:
+            for number, task in enumerate(program.tasks, 1):
+                tasks.start_soon(row, number, task)
+        done = [results[number] for number in sorted(results)]
+        outcome = joined([result.outcome for result in done])
+    except Exception as error:
+        outcome = Failed("bug", repr(error))
+        raise
+    finally:
+        world.recorder.emit(NodeEnded(program.name, word(outcome), reason(outcome, world.named)))
     return End(outcome, tuple(result.value for result in done))
 
 
@@ -290,7 +301,7 @@ def _last_event(run: Run, end: End, seconds: float) -> RunEnded:
     outcome = end.outcome
     return RunEnded(
         word(outcome),
-        reason(outcome),
+        reason(outcome, run.named),
         isinstance(outcome, Paused | Cancelled) or end.error is not None,
         answers if len(run.program.tasks) > 1 else next(iter(answers), None),
         sum(scores) / len(scores) if scores else None,

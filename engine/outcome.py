@@ -16,7 +16,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """account: the budget that had no room; dimension: usd, tokens, calls or time."""
+    """account: the budget that had no room, as the ledger names it; dimension: usd, tokens, calls or time."""
 
     account: str
     dimension: str
@@ -52,16 +52,42 @@ class Paused:
 Outcome = Passed | Finished | Exhausted | Stopped | Failed | Cancelled | Paused
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A run's two names: id, with which the ledger's names of its accounts begin, and name, in its program.
+
+    People know its own budget as `run main`, those below it by the address of their node, and those above
+    it, a tenant's, by their name.
+    """
+
+    id: str
+    name: str
+
+    def shown(self, account: str) -> str:
+        """The account as people know it. Two budgets around one node are not told apart."""
+        if account == self.id:
+            return f"run {self.name}"
+        below = account.removeprefix(f"{self.id}/")
+        return account if below == account else below.rstrip("'")
+
+    def account(self, shown: str) -> str:
+        """The account that `shown` gave that name."""
+        if shown == f"run {self.name}":
+            return self.id
+        is_below = shown == self.name or shown.startswith(f"{self.name}/")
+        return f"{self.id}/{shown}" if is_below else shown
+
+
 def word(outcome: Outcome) -> str:
     """The outcome as one lower-case word: what JSON and tables show."""
     return type(outcome).__name__.lower()
 
 
-def reason(outcome: Outcome) -> str:
-    """Why, as a short clause; empty where there is nothing to add."""
+def reason(outcome: Outcome, run: Named) -> str:
+    """Why, as a short clause; empty where there is nothing to add. run: whose outcome it is, or its node's."""
     match outcome:
         case Exhausted(account=account, dimension=dimension):
-            return f"{dimension} budget of {account}"
+            return f"{dimension} budget of {run.shown(account)}"
         case Stopped(cause=cause) | Paused(cause=cause):
             return cause
         case Failed(kind=kind, message=message):
@@ -70,8 +96,8 @@ def reason(outcome: Outcome) -> str:
             return ""
 
 
-def outcome_of(name: str, why: str) -> Outcome:
-    """The outcome that `word` and `reason` said, read back from a store."""
+def outcome_of(name: str, why: str, run: Named) -> Outcome:
+    """The outcome of run that `word` and `reason` said, read back from a store."""
     match name:
         case "passed":
             return Passed()
@@ -80,8 +106,8 @@ def outcome_of(name: str, why: str) -> Outcome:
         case "paused":
             return Paused(why)
         case "exhausted":
-            dimension, _, account = why.partition(" budget of ")
-            return Exhausted(account, dimension)
+            dimension, _, shown = why.partition(" budget of ")
+            return Exhausted(run.account(shown), dimension)
         case "failed":
             kind, _, message = why.partition(": ")
             return Failed(kind, message)

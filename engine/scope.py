@@ -12,6 +12,7 @@ from podium.dsl.program import Program
 from .call import Handler
 from .event import Event
 from .ledger import Ledger
+from .outcome import Named
 
 T = TypeVar("T")
 
@@ -49,3 +50,8 @@ class World:
     windows: Mapping[str, int]
     interrupt: Callable[[str], None]
     lived: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def named(self) -> Named:
+        """The run's names; of a run of several tasks the program here is one row of it, `main/3.row`."""
+        return Named(self.account, self.program.name.partition("/")[0])

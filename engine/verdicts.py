@@ -13,7 +13,7 @@ from .event import Improved, Scored
 from .outcome import Failed
 from .reduce import attempts_of, rank, settled
 from .value import Attempt, Many, Value
-from .walk import Ended, Failure, Here, ending
+from .walk import Ended, Failure, Here, ending, no_room
 
 
 async def judge(here: Here, attempt: Attempt, by: Verifier | None = None) -> Attempt:
@@ -82,7 +82,7 @@ async def judge_all(
             judged[number], errors[number] = replace(attempts[number], verdict=None), error
         except BudgetExhausted as error:  # a verifier that is charged for its calls
             judged[number] = replace(attempts[number], verdict=None)
-            errors[number] = CallError("verifier", str(error))
+            errors[number] = CallError("verifier", no_room(here, error))
 
     async with anyio.create_task_group() as tasks:
         for number in range(len(attempts)):

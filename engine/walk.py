@@ -255,7 +255,7 @@ def skip(here: Here, kind: str, label: str, outcome: Outcome) -> None:
 def _end(here: Here, ended: Ended) -> None:
     attempts = attempts_of(ended.value)
     score = best(attempts, here.task.better).score if attempts else None
-    why = ended.reason or reason(ended.outcome)
+    why = ended.reason or reason(ended.outcome, here.world.named)
     here.recorder.emit(NodeEnded(here.address, word(ended.outcome), why, score))
 
 
@@ -273,6 +273,12 @@ def keep(here: Here, attempt: Attempt) -> None:
     """Hold attempt ready for the budgets around it, should they run out."""
     for guard in here.guards:
         guard.keep(attempt)
+
+
+def no_room(here: Here, error: BudgetExhausted) -> str:
+    """error in words, its budget by the name that people know."""
+    of = here.world.named.shown(error.account)
+    return f"the {error.dimension} budget of {of} has no room for this call"
 
 
 def may_start(here: Here, address: str) -> bool:

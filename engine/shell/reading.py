@@ -4,12 +4,11 @@ import difflib
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 from podium.dsl.problem import ProgramError
 from podium.dsl.program import Program
 
-from ..fold import Fold
+from ..fold import Fold, fold_for
 from ..library import StoredLibrary
 from ..request import compiled, from_json
 from ..store import RunRecord, Store, StoreError
@@ -54,20 +53,11 @@ def find_run(store: Store, name: str) -> RunRecord:
 
 def fold_of(store: Store, record: RunRecord) -> Fold:
     """The run's events, folded, with the prices and the direction that its program knows."""
-    unpriced: frozenset[str] = frozenset()
-    better: Literal["higher", "lower"] = "higher"
-    if (program := _program(record)) is not None:
-        unpriced = unpriced_models(program)
-        better = program.tasks[0].better if program.tasks else "higher"
-    folded = Fold(unpriced, better)
+    program = _program(record)
+    folded = Fold() if program is None else fold_for(program)
     for stamped in store.events(record.id):
         folded.add(stamped)
     return folded
-
-
-def unpriced_models(program: Program) -> frozenset[str]:
-    """The names of its models whose price nobody said."""
-    return frozenset(name for name, model in program.models.items() if model.price is None)
 
 
 def _program(record: RunRecord) -> Program | None:

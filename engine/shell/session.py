@@ -15,14 +15,13 @@ from podium.dsl.program import Program
 
 from ..call import CallError
 from ..event import RunEnded, Stamped
-from ..fold import Fold
+from ..fold import Fold, fold_for
 from ..journal import Diverged
-from ..outcome import reason, word
+from ..outcome import Named, reason, word
 from ..result import RunResult
 from ..run import NotResumable
 from ..store import RunOwned, StoreError
 from .exits import Exit, ShellError
-from .reading import unpriced_models
 from .safe import safe
 from .sinks import EventLog, OutFolder
 from .terminal import Progress, Sturdy, is_lively, progress
@@ -149,7 +148,7 @@ async def _session(
                 watch.catch_up()
                 result = await run.result()
             if ended.folded.ended is None:
-                ended.folded.ended = unwritten_end(result)
+                ended.folded.ended = unwritten_end(result, Named(run.id, run.program.name))
         tasks.cancel_scope.cancel()
     ended.interrupted = interrupts.count > 0
     return ended
@@ -161,8 +160,7 @@ def _watching(
 ) -> Generator[tuple["Watch", Progress], None, None]:
     """Inside, every event of the run reaches the fold, the screen, the log and the folder, in order."""
     program = run.program
-    better = program.tasks[0].better if program.tasks else "higher"
-    folded = ended.folded = Fold(unpriced_models(program), better)
+    folded = ended.folded = fold_for(program)
     out = viewing.out or program.out
     with ExitStack() as stack:
         sinks: list[Callable[[Stamped], None]] = [folded.add]
@@ -213,12 +211,12 @@ class Watch:
             sink(stamped)
 
 
-def unwritten_end(result: RunResult) -> RunEnded:
+def unwritten_end(result: RunResult, run: Named) -> RunEnded:
     """The end of a run whose store took no more events, a full disk for instance."""
     attempt = result.attempt
     return RunEnded(
         word(result.outcome),
-        reason(result.outcome),
+        reason(result.outcome, run),
         result.resumable,
         None if attempt is None else attempt.answer,
         None if attempt is None else attempt.score,

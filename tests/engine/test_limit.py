@@ -135,7 +135,7 @@ async def test_time_that_runs_out_keeps_the_best_there_is() -> None:
     assert played.result.value is not None
     assert played.result.value.address == "main/1.parallel/2.agent"
     ends = [e for e in played.memory.events if isinstance(e, NodeEnded)]
-    assert {e.reason for e in ends if e.outcome == "exhausted"} == {"time budget of run"}
+    assert {e.reason for e in ends if e.outcome == "exhausted"} == {"time budget of run main"}
     assert client.ended == ["main/1.parallel/1.agent/c1", "main/1.parallel/2.agent/c1"]
 
 

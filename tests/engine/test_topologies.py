@@ -118,7 +118,7 @@ async def test_a_budget_in_a_flow_ends_it_with_its_best() -> None:
     ends = [e for e in played.memory.events if isinstance(e, NodeEnded)]
     teams = [e for e in ends if e.address.endswith(".team")]
     assert {(e.outcome, e.reason) for e in teams} == {
-        ("exhausted", f"calls budget of run/main/1.parallel/{i}.team") for i in range(1, 5)
+        ("exhausted", f"calls budget of main/1.parallel/{i}.team") for i in range(1, 5)
     }
 
 
