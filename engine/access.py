@@ -37,8 +37,8 @@ class Door:
         windows: dict[str, int] = {}
         for name, model in models.items():
             pool = self._pool(model)
+            self.known[pool] = model  # before the wait, in which another run may ask for the name
             replicas = await self.client.probe(model)
-            self.known[pool] = model
             self.admission.fleet.add(pool, replicas, model.limits)
             pools[name] = pool
             told = [replica.context for replica in replicas if replica.context is not None]
@@ -55,8 +55,11 @@ class Door:
         return pool
 
 
-def door(client: Client, ledger: Ledger, chance: random.Random) -> Door:
-    return Door(client, Admission(ledger, Fleet(chance)))
+def door(
+    client: Client, ledger: Ledger, chance: random.Random, elsewhere: Callable[[], None]
+) -> Door:
+    """A new door with a fleet of its own. elsewhere: as of Admission."""
+    return Door(client, Admission(ledger, Fleet(chance), elsewhere))
 
 
 class _NoRecorder:

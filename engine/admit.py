@@ -80,11 +80,16 @@ class Grant:
         if self.hold is not None and not self.hold.settled:
             self._queue.settled(self, actual)
             self._turn()
+            self._queue.elsewhere()
 
 
 @dataclass(slots=True)
 class Queue:
-    """All that waits, with the ledger and the fleet it waits for."""
+    """All that waits, with the ledger and the fleet it waits for.
+
+    A verifier's pool lasts while somebody waits there or is judged: tasks have verifiers of their own, so
+    they may be as many as the tasks. elsewhere: called when a hold has ended, for other queues of the ledger.
+    """
 
     ledger: Ledger
     fleet: Fleet
@@ -94,6 +99,7 @@ class Queue:
     judging: dict[str, int] = field(default_factory=dict[str, int])
     judges: dict[str, int] = field(default_factory=dict[str, int])
     turn: Callable[[], None] = lambda: None
+    elsewhere: Callable[[], None] = lambda: None
     count: int = 0
 
     def arrive(self, call: Call, amount: Amount | None) -> Waiting:
@@ -134,6 +140,12 @@ class Queue:
         if account in self.lines:
             self.woken.add(account)
 
+    def tidy(self, pool: str) -> None:
+        """Forget a verifier's pool that is empty and idle."""
+        if pool in self.judges and not self.pools[pool].nodes and not self.judging.get(pool):
+            del self.pools[pool], self.judges[pool]
+            self.judging.pop(pool, None)
+
     def has_place(self, waiting: Waiting, now: float) -> bool:
         if waiting.pool in self.judges:
             return self.judging.get(waiting.pool, 0) < self.judges[waiting.pool]
@@ -170,8 +182,9 @@ def admit(queue: Queue, now: float) -> list[Waiting]:
     decided: list[Waiting] = []
     while queue.woken:
         _advance_line(queue, queue.woken.pop(), now, decided)
-    for name, pool in queue.pools.items():
+    for name, pool in tuple(queue.pools.items()):
         _fill(queue, name, pool, now, decided)
+        queue.tidy(name)
     return decided
 
 
@@ -268,12 +281,17 @@ def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]
 
 
 class Admission:
-    """The door all calls of a process pass. Use it from one event loop."""
+    """The door that calls pass. Use it from one event loop.
 
-    def __init__(self, ledger: Ledger, fleet: Fleet) -> None:
+    elsewhere: called when a hold has ended, where others wait for the same accounts at other doors.
+    """
+
+    def __init__(
+        self, ledger: Ledger, fleet: Fleet, elsewhere: Callable[[], None] = lambda: None
+    ) -> None:
         self.ledger = ledger
         self.fleet = fleet
-        self._queue = Queue(ledger, fleet, turn=self.turn)
+        self._queue = Queue(ledger, fleet, turn=self.turn, elsewhere=elsewhere)
         self._waiting: dict[Waiting, None] = {}
         self._keeper: Waiting | None = None
         self._alarm: anyio.CancelScope | None = None

@@ -103,6 +103,13 @@ class Pool:
     tokens: Window | None
 
 
+def _window(rate: tuple[int, float] | None, old: Window | None) -> Window | None:
+    """The window of rate: the old one, with what it has counted, if it is of the same rate."""
+    if rate is None or (old is not None and (old.count, old.seconds) == tuple(rate)):
+        return old if rate is not None else None
+    return Window(*rate)
+
+
 def _site_name(replica: Replica) -> str:
     key = replica.endpoint.key
     return replica.url if key is None else f"{replica.url} with {key.name}"
@@ -121,12 +128,12 @@ class Fleet:
 
     def add(self, model: str, replicas: Iterable[Replica], limits: Limits = Limits()) -> None:
         """Have model served by replicas, instead of those it had. Each bears its own `inflight` calls;
-        of limits the rates count here, for all replicas together."""
-        spots = [self._spot(replica) for replica in replicas]
+        of limits the rates count here, for all replicas together. What was sent before still counts."""
+        old = self._pools.get(model)
         self._pools[model] = Pool(
-            spots,
-            None if limits.calls is None else Window(*limits.calls),
-            None if limits.tokens is None else Window(*limits.tokens),
+            [self._spot(replica) for replica in replicas],
+            _window(limits.calls, None if old is None else old.calls),
+            _window(limits.tokens, None if old is None else old.tokens),
         )
 
     def _spot(self, replica: Replica) -> Spot:

@@ -106,6 +106,17 @@ class Ledger:
             self.accounts[name] = Account(name, above, limit)
         return self.accounts[name]
 
+    def close(self, name: str) -> None:
+        """Forget the accounts below name, if it is open; what was settled there stays on it and above.
+
+        No hold may be open below. `restore` comes to the same figures from here.
+        """
+        top = self.accounts.get(name)
+        chains = {one: tuple(account.upwards())[1:] for one, account in self.accounts.items()}
+        for one in [one for one, above in chains.items() if any(a is top for a in above)]:
+            assert self.accounts[one].held == NOTHING, f"{one} is closed while money is held"
+            del self.accounts[one]
+
     def hold(self, name: str, amount: Amount) -> Hold | Refused:
         """Hold amount on the account and all its ancestors, or on none of them.
 

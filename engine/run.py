@@ -28,14 +28,14 @@ from .access import Door, check_budget, door
 from .call import Client
 from .caps import budget_of
 from .clients.http import HttpClient
-from .event import CallAnswered, CallFailed, Stamped
+from .event import CallAnswered, CallFailed
 from .fold import Fold, fold_for
 from .journal import Journal
 from .ledger import NOTHING, Ledger, Limit
 from .library import DiskLibrary, StoredLibrary, allowance
 from .life import Run, live
 from .request import Request, compiled, from_json, to_json
-from .store import RunExists, RunRecord, Store, run_id
+from .store import RunExists, RunOwned, RunRecord, Store, run_id
 from .value import Json
 from .verify import Bindings, judge
 
@@ -204,7 +204,10 @@ class Engine:
             program, _ = compiled(asked, library, allowed)
             request = to_json(replace(asked, texts=program.sources))
         begin = partial(self._create, program, request or {}, name, key)
-        started: Run = await self._tasks.start(self._carry, program, begin, name, secrets, bindings)
+        try:
+            started: Run = await self._tasks.start(self._carry, program, begin, secrets, bindings)
+        except RunExists as error:  # another start with this key was quicker
+            return await self._again(self._store.run(error.run))
         return started
 
     async def _again(self, record: RunRecord) -> Run:
@@ -212,7 +215,12 @@ class Engine:
         if record.id in self._live:
             return self._live[record.id]
         if record.status != "ended":
-            return await self.resume(record.id)
+            try:
+                return await self.resume(record.id)
+            except RunOwned:
+                if record.id in self._live:  # another start with this key was quicker
+                    return self._live[record.id]
+                raise
         program = self._compiled_again(record)
         run = Run(record.id, program, self._store, self._path, folded=fold_for(program))
         run.recorded()
@@ -235,10 +243,7 @@ class Engine:
         if program is None:
             program = self._compiled_again(record)
         begin = partial(self._take, record, program)
-        account = record.account
-        resumed: Run = await self._tasks.start(
-            self._carry, program, begin, account, secrets, bindings
-        )
+        resumed: Run = await self._tasks.start(self._carry, program, begin, secrets, bindings)
         return resumed
 
     def _compiled_again(self, record: RunRecord) -> Program:
@@ -263,7 +268,6 @@ class Engine:
         self,
         program: Program,
         begin: Callable[[], tuple[Run, Journal]],
-        account: str,
         secrets: Mapping[str, str] | None,
         bindings: Bindings | None,
         *,
@@ -281,7 +285,6 @@ class Engine:
             check_budget(program, access.windows)
             run, journal = begin()
             journal.watchers.append(run.seen)
-            run.watchers.append(self._settled)
             self._live[run.id] = run
             try:
                 task_status.started(run)
@@ -291,14 +294,27 @@ class Engine:
                 await live(run, journal, access, self.ledger, verify, self._now)
             finally:
                 del self._live[run.id]
+                self.ledger.close(run.id)
 
     def _create(
         self, program: Program, request: Mapping[str, Json], account: str, key: str | None
     ) -> tuple[Run, Journal]:
-        name = run_id(self._now(), self._chance)
-        record = RunRecord(name, program.name, self._now(), account, request, key)
-        journal = self._store.create(record)
+        record, journal = self._created(program.name, request, account, key)
         return self._new_run(record, program, journal, fold_for(program)), journal
+
+    def _created(
+        self, name: str, request: Mapping[str, Json], account: str, key: str | None
+    ) -> tuple[RunRecord, Journal]:
+        """A new run in the store. Chance may make an id that is there already: then another one is made."""
+        while True:
+            record = RunRecord(
+                run_id(self._now(), self._chance), name, self._now(), account, request, key
+            )
+            try:
+                return record, self._store.create(record)
+            except (RunExists, RunOwned) as error:
+                if error.run != record.id:
+                    raise
 
     def _take(self, record: RunRecord, program: Program) -> tuple[Run, Journal]:
         folded = fold_for(program)
@@ -313,9 +329,9 @@ class Engine:
             record.id, program, self._store, self._path, journal, account=account, folded=folded
         )
 
-    def _settled(self, stamped: Stamped) -> None:
+    def _poke(self) -> None:
         """A hold that ended behind one door may make room for what waits behind another."""
-        if len(self._doors) > 1 and isinstance(stamped.event, CallAnswered | CallFailed):
+        if len(self._doors) > 1:
             for way in self._doors:
                 way.admission.poke()
 
@@ -323,9 +339,9 @@ class Engine:
         return HttpClient(self._environ, {**self._secrets, **secrets}, tell=self._tell)
 
     def _new_door(self, client: Client) -> Door:
-        way = door(client, self.ledger, self._chance)
+        way = door(client, self.ledger, self._chance, self._poke)
         self._doors.append(way)
         return way
 
 
-__all__ = ["Account", "Engine", "NotResumable", "RunExists"]
+__all__ = ["Account", "Engine", "NotResumable"]

@@ -10,9 +10,16 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.dsl.program import Endpoint
+from podium.dsl.program import Endpoint, Task, Verifier
 from podium.engine.admit import MOVES, Admission, Grant, Queue, Waiting, admit
-from podium.engine.call import BudgetExhausted, CallError, Message, ModelCall, Replica
+from podium.engine.call import (
+    BudgetExhausted,
+    CallError,
+    Message,
+    ModelCall,
+    Replica,
+    VerifierCall,
+)
 from podium.engine.fleet import Fleet
 from podium.engine.ledger import NOTHING, Amount, Hold, Ledger, Limit
 
@@ -34,6 +41,60 @@ def fleet(**inflight: int) -> Fleet:
         at = f"http://{model}"
         made.add(model, [Replica(model, model, Endpoint("openai", model, at), at, model, slots)])
     return made
+
+
+async def test_a_hold_that_ends_at_one_door_lets_go_what_waits_at_another() -> None:
+    ledger = Ledger()
+    ledger.open("run", Limit(calls=1))
+    doors: list[Admission] = []
+
+    def poke() -> None:
+        for door in doors:
+            door.poke()
+
+    doors += [Admission(ledger, fleet(m=1), poke) for _ in range(2)]
+    first = await doors[0].enter(call("a/c1"), Amount(calls=1), lambda why, seconds: None)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            told: list[str] = []
+
+            async def second() -> None:
+                grant = await doors[1].enter(
+                    call("b/c1"), Amount(calls=1), lambda why, seconds: told.append(why)
+                )
+                grant.settle(NOTHING)
+
+            tasks.start_soon(second)
+            await anyio.wait_all_tasks_blocked()
+            assert told == ["budget"]
+            first.leave()
+            first.settle(NOTHING)
+
+
+async def test_the_pool_of_a_verifier_lasts_as_long_as_somebody_is_there() -> None:
+    ledger = Ledger()
+    ledger.open("run", Limit())
+    queue = Queue(ledger, fleet(m=1))
+    pools: set[int] = set()
+    for number in range(3):
+        verifier = Verifier("exact", "exact", {"expected": str(number)}, inflight=1)
+        judged = [
+            VerifierCall(f"a/{i}/v.exact", "run", verifier, Task("t", ""), "", "") for i in range(3)
+        ]
+        waiting = [queue.arrive(one, None) for one in judged]
+        [first] = admit(queue, 0.0)
+        pools.add(len(queue.pools))
+        queue.withdraw(waiting[2])
+        assert isinstance(first.outcome, Grant)
+        queue.freed(first.outcome)
+        [second] = admit(queue, 0.0)
+        assert isinstance(second.outcome, Grant)
+        queue.freed(second.outcome)
+        assert admit(queue, 0.0) == []
+    assert pools == {1}
+    assert not queue.pools
+    assert not queue.judges
+    assert not queue.judging
 
 
 # --- the pure part, under every order of events ------------------------------------------------------

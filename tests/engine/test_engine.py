@@ -10,8 +10,9 @@ import pytest
 import trio.testing
 
 from podium.dsl.problem import ProgramError
-from podium.engine import Engine
-from podium.engine.call import CallError
+from podium.dsl.program import Model
+from podium.engine import Engine, Run
+from podium.engine.call import CallError, ModelCall, ModelReply, Replica
 from podium.engine.event import CallAnswered, NodeEnded
 from podium.engine.fold import fold
 from podium.engine.outcome import Cancelled, Exhausted, Failed, Passed
@@ -192,6 +193,106 @@ async def test_a_budget_too_small_for_one_call_is_refused_before_anything_is_sen
     assert client.seen == []
 
 
+async def test_two_starts_at_once_with_one_key_are_one_run(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("yes", delay=5))
+    found: list[Run] = []
+    async with engine(tmp_path / "runs.db", client) as opened:
+
+        async def start() -> None:
+            found.append(await opened.start(PROGRAM, key="order-1"))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(start)
+        assert len(opened.runs()) == 1
+    assert {run.id for run in found} == {found[0].id}
+    assert len(client.seen) == 4
+
+
+async def test_ids_that_chance_made_twice_are_two_runs(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("yes", delay=5))
+    async with engine(tmp_path / "runs.db", client, now=lambda: 0.0) as opened:
+        ids: set[str] = set()
+        for _ in range(2):
+            opened._chance.seed(1)  # pyright: ignore[reportPrivateUsage]
+            ids.add((await opened.start(PROGRAM)).id)
+        assert len(ids) == 2
+
+
+class Slow(ScriptedClient):
+    """Takes a second to say what serves a model."""
+
+    async def probe(self, model: Model) -> tuple[Replica, ...]:
+        await anyio.sleep(1)
+        return await ScriptedClient.probe(self, model)
+
+
+async def test_two_models_of_one_name_are_never_taken_for_each_other(tmp_path: Path) -> None:
+    client = Slow(lambda call: Say("yes", delay=5))
+    asked: set[tuple[str, str]] = set()
+    send = client.send
+
+    async def noted(call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
+        asked.add((call.messages[-1].content, replica.endpoint.name))
+        return await send(call, replica, request_id)
+
+    client.send = noted  # type: ignore[method-assign]
+    other = PROGRAM.replace('openai("paid"', 'openai("other"').replace("Say yes.", "Say other.")
+    async with engine(tmp_path / "runs.db", client) as opened, anyio.create_task_group() as tasks:
+        for text in (PROGRAM, other):
+            tasks.start_soon(opened.start, text)
+    assert asked == {("Say yes.", "paid"), ("Say other.", "other")}
+
+
+async def test_an_ended_run_leaves_one_account_and_no_pool_of_its_verifier(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("no"))
+    even = PROGRAM.replace("parallel(4) of", "parallel(4, split = even) of")
+    async with engine(tmp_path / "runs.db", client) as opened:
+        tenant = opened.account("tenant-7")
+        for _ in range(2):
+            run = await opened.start(even, account=tenant)
+            await run.result()
+        await anyio.sleep(1)
+        assert len(opened.ledger.accounts) == 1 + 2
+        assert opened.ledger.accounts["tenant-7"].spent.calls == 8
+
+
+async def test_a_stopped_run_that_is_resumed_is_charged_to_its_tenant_once(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("no", delay=60), inflight=2)
+    even = PROGRAM.replace("parallel(4) of", "parallel(4, split = even) of")
+    async with engine(tmp_path / "runs.db", client) as opened:
+        run = await opened.start(even, account=opened.account("tenant-7"))
+        await anyio.sleep(30)
+        run.stop()
+        await run.result()
+        await anyio.sleep(1)
+        again = await opened.resume(run.id)
+        await again.result()
+        assert opened.ledger.accounts["tenant-7"].spent == again.folded.total.amount
+    assert len(client.seen) == 4
+
+
+async def test_a_reason_names_the_run_and_not_its_id(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("no"))
+    result = await to_end(tmp_path / "runs.db", client, budget="[2 calls]")
+    assert result.folded.ended is not None
+    assert result.folded.ended.reason == "calls budget of run main"
+    reasons = {node.reason for node in result.folded.nodes.values()}
+    assert not any(result.run in reason for reason in reasons)
+    assert result.outcome == Exhausted(result.run, "calls")
+
+
+async def test_what_a_call_of_unknown_price_cost_is_unknown(tmp_path: Path) -> None:
+    text = PROGRAM.replace(
+        "  price    = { input = $1 per 1M tokens, output = $1 per 1M tokens }\n", ""
+    )
+    text = text.replace("127.0.0.1:1", "models.example.org").replace("[$1, 20 calls]", "[20 calls]")
+    client = ScriptedClient(lambda call: Say("yes"))
+    async with engine(tmp_path / "runs.db", client, allow=["host:models.example.org"]) as opened:
+        result = await (await opened.start(text)).result()
+    assert result.folded.total.usd is None
+
+
 async def test_an_endpoint_that_refuses_the_key_ends_the_run_as_failed(tmp_path: Path) -> None:
     client = ScriptedClient(lambda call: Fail(CallError("credentials", "the key is refused")))
     result = await to_end(tmp_path / "runs.db", client)
@@ -234,6 +335,21 @@ async def test_rows_run_one_below_the_other_under_one_budget(
     assert result.outcome == Passed()
     assert [attempt and attempt.answer for attempt in result.attempts] == ["a", "b"]
     assert result.folded.total.amount.calls == 8
+
+
+async def test_cancelled_rows_end_as_one_node_each_and_so_does_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = ['{"ask": "Say a.", "want": "a"}', '{"ask": "Say b.", "want": "b"}']
+    (tmp_path / "set.jsonl").write_text("\n".join(lines))
+    client = ScriptedClient(lambda call: Say("a", delay=60))
+    async with engine(tmp_path / "runs.db", client, allow=["file:set.jsonl"]) as opened:
+        run = await opened.start(ROWS)
+        await anyio.sleep(10)
+        run.abort()
+        result = await run.result()
+    assert {node.outcome for node in result.folded.nodes.values()} == {"cancelled"}
 
 
 def test_asyncio_gives_the_same_result(tmp_path: Path) -> None:

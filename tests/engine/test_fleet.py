@@ -22,6 +22,17 @@ def fleet(*replicas: Replica, limits: Limits = Limits()) -> Fleet:
     return made
 
 
+def test_what_was_sent_still_counts_when_a_model_is_probed_again() -> None:
+    limits = Limits(calls=(2, 60.0), tokens=(100, 60.0))
+    places = fleet(replica(1), limits=limits)
+    for _ in range(2):
+        assert places.place("m", "", 10, 0.0) is not None
+    places.add("m", [replica(1)], limits)
+    assert places.place("m", "", 10, 1.0) is None
+    places.add("m", [replica(1)], Limits(calls=(3, 60.0)))
+    assert places.place("m", "", 10, 1.0) is not None
+
+
 def test_a_group_stays_where_it_was() -> None:
     places = fleet(*(replica(i) for i in range(4)))
     first = {group: places.place("m", group, 1, 0.0) for group in "abcd"}

@@ -129,3 +129,21 @@ def test_restoring_reaches_the_figures_and_then_changes_nothing(
         everything = sum(amount.usd for _, amount in charges)
         assert ledger.accounts["top"].spent.usd == 3 + everything
         assert ledger.accounts["a0"].spent.usd == sum(amount.usd for _, amount in charges)
+
+
+def test_what_is_below_a_closed_account_is_forgotten_and_its_spend_stays() -> None:
+    ledger = Ledger()
+    for name, parent in (("tenant", None), ("r", "tenant"), ("r/a", "r"), ("r/a/b", "r/a")):
+        ledger.open(name, Limit(), parent)
+    charges = {"r": Charge(Amount(1, 1, 1)), "r/a/b": Charge(Amount(2, 2, 1), Amount(1))}
+    ledger.restore(charges)
+    whole = ledger.accounts["tenant"].spent
+    ledger.close("r")
+    assert list(ledger.accounts) == ["tenant", "r"]
+    assert ledger.accounts["r"].spent == ledger.accounts["tenant"].spent == whole
+    ledger.open("r/a", Limit(), "r")
+    ledger.open("r/a/b", Limit(), "r/a")
+    ledger.restore(charges)
+    assert ledger.accounts["tenant"].spent == ledger.accounts["r"].spent == whole
+    assert ledger.accounts["r/a"].spent == Amount(2, 2, 1)
+    ledger.close("no such account")
