@@ -16,7 +16,7 @@ from .broken import Broken
 from .lex import ERROR, begin, end, scan
 from .mistake import Finding, mistaken
 from .problem import Edit, Problem
-from .recover import explain
+from .recover import explain, unexplained
 from .source import Place, Source, Span
 from .tree import Slot, Stuck, run
 
@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
 
 def prompt(source: Source, token: Token) -> tuple[s.Prompt, list[Finding]]:
-    """The fragments of a TRIPLE or RAW token. On findings the fragments are what could be read."""
+    """The fragments of a TRIPLE or RAW token; of one with a wrong slot, those up to it."""
     raw = token.type == "RAW"
     block = inside(source.text, token)
     findings = _layout(source, token, block) if block.on_lines else []
@@ -44,7 +44,7 @@ def prompt(source: Source, token: Token) -> tuple[s.Prompt, list[Finding]]:
     for slot in () if raw else _slots(source, block):
         if isinstance(slot, Finding):
             findings.append(slot)
-            continue
+            break
         parts.extend(_text(source.text, block, Span(start, slot.span.start), raw=raw))
         parts.append(slot)
         start = slot.span.end
@@ -149,8 +149,9 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _slots(source: Source, block: Block) -> Iterator[s.PromptSlot | Finding]:
-    """The slots of the block in order; the first that never closes ends it."""
-    at = block.start
+    """The slots of the block in order; the first that never closes ends it. Only the first finding is
+    explained: it is the one that is reported, and a thousand explanations take seconds."""
+    at, explained = block.start, True
     while match := _SPECIAL.search(source.text, at, block.end):
         at = match.end()
         if match.group() != "{{":
@@ -160,7 +161,9 @@ def _slots(source: Source, block: Block) -> Iterator[s.PromptSlot | Finding]:
             yield _unclosed(source, Span(at - 2, at))
             return
         opened, at = at - 2, close
-        yield _slot(source, block, tokens, Span(opened, at))
+        slot = _slot(source, block, tokens, Span(opened, at), explained=explained)
+        explained = explained and not isinstance(slot, Finding)
+        yield slot
 
 
 def _slot_tokens(text: str, start: int, stop: int) -> tuple[list[Token], int | None]:
@@ -176,7 +179,11 @@ def _slot_tokens(text: str, start: int, stop: int) -> tuple[list[Token], int | N
     return tokens, None
 
 
-def _slot(source: Source, block: Block, tokens: list[Token], span: Span) -> s.PromptSlot | Finding:
+def _slot(
+    source: Source, block: Block, tokens: list[Token], span: Span, *, explained: bool
+) -> s.PromptSlot | Finding:
+    if (named := _named(tokens)) is not None:
+        return s.PromptSlot(named, (), _column(source, block, span.start), span)
     at = next((i for i, token in enumerate(tokens) if token.type == ERROR), None)
     result = run(tokens, "interp") if at is None else None
     if isinstance(result, Slot):
@@ -185,7 +192,20 @@ def _slot(source: Source, block: Block, tokens: list[Token], span: Span) -> s.Pr
         return mistaken(source, tokens[at])
     stop = result.at if isinstance(result, Stuck) else len(tokens)
     closer = Span(span.end - 2, span.end)
-    return explain(Broken(source, tokens, stop, "interp", closer))
+    broken = Broken(source, tokens, stop, "interp", closer)
+    return explain(broken) if explained else unexplained(broken)
+
+
+def _named(tokens: list[Token]) -> s.Expr | None:
+    """`task` or `task.statement`: most slots are no more, and need no parser to be read."""
+    if [token.type for token in tokens] not in (["NAME"], ["NAME", "DOT", "NAME"]):
+        return None
+    root, last = tokens[0], tokens[-1]
+    name = s.Name(str(root), Span(begin(root), end(root)))
+    if last is root:
+        return name
+    span = Span(begin(last), end(last))
+    return s.Attribute(name, str(last), span, Span(begin(root), end(last)))
 
 
 def _column(source: Source, block: Block, at: int) -> int:

@@ -12,6 +12,9 @@ from .source import Place, Position, Source, Span
 
 _WIDEST = 160  # columns of a line that are shown; a longer one is cut around its caret
 _MOST_EDITED = 6  # lines of an edit that are shown
+_LONGEST = (
+    600  # characters of a sentence that are shown; a program may have names as long as itself
+)
 _BEFORE = 60  # columns kept to the left of the caret of a line that is cut
 
 
@@ -99,7 +102,7 @@ def _block(problem: Problem, style: Style) -> Iterator[str]:
     here = source.position(problem.place.span.start)
     colour = getattr(style, problem.severity)
     head = f"{colour}{problem.severity}[{problem.code}]{style.reset}"
-    yield f"{head}: {style.strong}{visible(problem.message)}{style.reset}"
+    yield f"{head}: {style.strong}{_sentence(problem.message)}{style.reset}"
     elsewhere = [label for label in problem.secondary if label.place.source != source]
     marks = list(_marks(problem))
     edited = _edited(source, problem.edits)
@@ -111,9 +114,9 @@ def _block(problem: Problem, style: Style) -> Iterator[str]:
     for label in elsewhere:
         yield from _elsewhere(label, margin, style)
     for note in problem.notes:
-        yield f"{style.quiet}{' ' * margin} ={style.reset} note: {visible(note)}"
+        yield f"{style.quiet}{' ' * margin} ={style.reset} note: {_sentence(note)}"
     if problem.help:
-        yield f"{style.quiet}{' ' * margin} ={style.reset} help: {visible(problem.help)}"
+        yield f"{style.quiet}{' ' * margin} ={style.reset} help: {_sentence(problem.help)}"
     for number, line in edited:
         text = f"{number:>{margin}} + {_cut(visible(line), 0)[0]}".rstrip()
         yield f"{style.added}{text}{style.reset}"
@@ -164,6 +167,11 @@ def _cut(line: str, at: int) -> tuple[str, int]:
         return line, 0
     left = max(0, at - _BEFORE)
     return line[left : left + _WIDEST], left
+
+
+def _sentence(text: str) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "\u2026"
 
 
 def _elsewhere(label: Label, margin: int, style: Style) -> Iterator[str]:

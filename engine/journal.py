@@ -28,7 +28,7 @@ from .event import (
     Stamped,
     body,
 )
-from .ledger import Amount, Charge, Ledger, Limit
+from .ledger import NOTHING, Amount, Charge, Ledger, Limit
 from .lock import RunLock
 from .writer import Job, Writer
 
@@ -183,10 +183,20 @@ class Journal:
             raise self.broken
         stamped = [self._stamp(event) for event in events]
         new = {digest: text for digest, text in blobs if digest not in self._blobs}
-        await self._writer.wait(self._put(stamped, tuple(new.items()), ending))
+        try:
+            await self._writer.wait(self._put(stamped, tuple(new.items()), ending))
+        except DiskError:
+            self._unsay(events)
+            raise
         self._blobs.update(new)
         for one in stamped:
             self._past.add(one)
+
+    def _unsay(self, events: Sequence[Event]) -> None:
+        """Tell the watchers that calls they were told of as intended are not sent."""
+        for event in events:
+            if isinstance(event, CallIntended):
+                self._stamp(_unsent(event))
 
     def _stamp(self, event: Event) -> Stamped:
         stamped = Stamped(self._next, self._clock(), event)
@@ -323,6 +333,20 @@ class _Reader:
         stamped = self._page.pop()
         self._after = stamped.number
         return stamped
+
+
+def _unsent(intent: CallIntended) -> CallFailed:
+    return CallFailed(
+        intent.address,
+        intent.try_,
+        intent.account,
+        "cancelled",
+        "before it was sent",
+        NOTHING,
+        Usage(),
+        False,
+        0.0,
+    )
 
 
 def _lost(intent: CallIntended) -> CallFailed:

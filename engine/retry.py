@@ -58,6 +58,9 @@ def after(
             return Resend(0.0) if waits_for_endpoint else GiveUp()
         case "server" if waits_for_endpoint:
             return Resend(0.0)
+        case "protocol" if not (error.maybe_paid or waits_for_endpoint):
+            # A proxy's page or a redirect in place of a refusal: it will be the same a second later.
+            return GiveUp()
         case kind if tries >= TRIES[kind]:
             return GiveUp()
         case "busy" | "verifier":

@@ -10,7 +10,7 @@ from podium.dsl.problem import ProgramError
 
 from ..event import CallAnswered, CallFailed, CallIntended
 from ..library import project_root
-from ..store import RunRecord, Store
+from ..store import RunOwned, RunRecord, Store
 from .doors import Doors
 from .ending import conclude
 from .exits import ShellError
@@ -18,6 +18,7 @@ from .loading import reach
 from .options import viewing, viewing_options
 from .reading import find_run, open_store
 from .reports import reject
+from .safe import safe_line
 from .session import RunningRun, carry
 from .units import show_count, show_usd
 
@@ -41,6 +42,8 @@ def command(ctx: click.Context, /, *, run: str | None, **shown: Any) -> None:
     view = viewing(**shown)
     with open_store(Path(view.store)) as store:
         record = chosen(store, run)
+        if run is None and not view.quiet:
+            click.echo(f"Taking up run {record.id} ({safe_line(record.name, 60)}).", err=True)
         if warning := paid_again(store, record):
             click.echo(warning, err=True)
     reach(project_root(Path.cwd()))
@@ -56,9 +59,12 @@ def chosen(store: Store, run: str | None) -> RunRecord:
     if run is not None:
         return find_run(store, run)
     record = store.latest_unfinished()
-    if record is None:
-        raise ShellError("every run here has ended: `podium show` lists them")
-    return record
+    if record is not None:
+        return record
+    for live in store.runs():
+        if live.status != "ended" and (owner := store.owner(live.id)) is not None:
+            raise ShellError(str(RunOwned(live.id, owner.pid, owner.host)))
+    raise ShellError("every run here has ended: `podium show` lists them")
 
 
 def paid_again(store: Store, record: RunRecord) -> str:

@@ -13,7 +13,7 @@ NEVER: set[FailureKind] = {"credentials", "quota", "request", "model", "overflow
 
 
 def step(kind: FailureKind, tries: int, waits: bool = False) -> Resend | GiveUp:
-    error = CallError(kind, "no")
+    error = CallError(kind, "no", maybe_paid=kind == "protocol")
     return after(error, tries, waits_for_endpoint=waits, chance=random.Random(0))
 
 
@@ -33,6 +33,12 @@ def test_no_call_is_sent_more_often_than_the_table_says(kind: FailureKind) -> No
 @pytest.mark.parametrize("kind", sorted(NEVER))
 def test_what_is_hopeless_is_so_while_the_endpoint_is_down_too(kind: FailureKind) -> None:
     assert step(kind, 1, waits=True) == GiveUp()
+
+
+def test_a_page_in_place_of_a_refusal_is_not_asked_for_again_unless_elsewhere() -> None:
+    page, chance = CallError("protocol", "<html>"), random.Random(0)
+    assert after(page, 1, waits_for_endpoint=False, chance=chance) == GiveUp()
+    assert isinstance(after(page, 1, waits_for_endpoint=True, chance=chance), Resend)
 
 
 @pytest.mark.parametrize("kind", ["unreachable", "server"])
