@@ -1,0 +1,7 @@
+"""What a program may cost, from the program alone: nothing is called. Pure."""
+
+from .caps import Binding
+from .nodes import Node
+from .plan import Plan, plan
+
+__all__ = ["Binding", "Node", "Plan", "plan"]

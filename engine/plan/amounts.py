@@ -1,0 +1,133 @@
+"""Sums of what may be spent: at least, expected, at most. Pure, in integers."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+from podium.dsl.program import Price
+
+_MILLION = 1_000_000
+
+
+class Range(NamedTuple):
+    """At least, expected, at most; never out of order."""
+
+    least: int = 0
+    expected: int = 0
+    most: int = 0
+
+    def plus(self, other: "Range") -> "Range":
+        return Range(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def times(self, count: int) -> "Range":
+        return Range(*(count * a for a in self))
+
+    def within(self, limit: int | None) -> "Range":
+        """No figure above limit."""
+        return self if limit is None else Range(*(min(a, limit) for a in self))
+
+
+ZERO = Range()
+
+
+class Amounts(NamedTuple):
+    """Calls, tokens in and out, micro-dollars; usd None is unknown: a model without a known price is called."""
+
+    calls: Range = ZERO
+    tokens: Range = ZERO
+    usd: Range | None = ZERO
+
+    def plus(self, other: "Amounts") -> "Amounts":
+        unknown = self.usd is None or other.usd is None
+        return Amounts(
+            self.calls.plus(other.calls),
+            self.tokens.plus(other.tokens),
+            None if unknown else (self.usd or ZERO).plus(other.usd or ZERO),
+        )
+
+    def times(self, count: int) -> "Amounts":
+        usd = None if self.usd is None else self.usd.times(count)
+        return Amounts(self.calls.times(count), self.tokens.times(count), usd)
+
+    def at_least(self, least: "Amounts") -> "Amounts":
+        """These amounts with what least says is the least."""
+        return _each(self, least, lambda a, b: a._replace(least=min(b.least, a.expected)))
+
+    def or_least(self, least: "Amounts") -> "Amounts":
+        """These amounts, but perhaps no more than what least says is the least."""
+        return _each(self, least, lambda a, b: a._replace(least=min(a.least, b.least)))
+
+    def spanning(self, other: "Amounts") -> "Amounts":
+        """What holds of both: the lesser least, the greater expected and most."""
+        return _each(
+            self,
+            other,
+            lambda a, b: Range(min(a.least, b.least), max(a[1], b[1]), max(a.most, b.most)),
+        )
+
+    def perhaps(self) -> "Amounts":
+        """These amounts where nothing may be spent, nor is expected to be."""
+        return _each(self, self, lambda a, _: Range(0, 0, a.most))
+
+
+NOTHING = Amounts()
+_Pair = Callable[[Range, Range], Range]
+
+
+def _each(one: Amounts, other: Amounts, pair: _Pair) -> Amounts:
+    usd = None if one.usd is None or other.usd is None else pair(one.usd, other.usd)
+    return Amounts(pair(one.calls, other.calls), pair(one.tokens, other.tokens), usd)
+
+
+def alternatives(each: Sequence[Amounts]) -> Amounts:
+    """One of these: the least of any, the mean of what is expected, the most of any."""
+    total = reduce(Amounts.plus, each)
+    span = reduce(Amounts.spanning, each)
+    return _each(span, total, lambda a, b: a._replace(expected=-(-b.expected // len(each))))
+
+
+def cheapest(each: Sequence[tuple[int, Amounts]], count: int) -> Amounts:
+    """The least that count of these may cost, in each dimension by itself. each: how many there are of which."""
+    priced = [(n, one.usd) for n, one in each if one.usd is not None]
+    return Amounts(
+        _cheapest([(n, one.calls) for n, one in each], count),
+        _cheapest([(n, one.tokens) for n, one in each], count),
+        _cheapest(priced, count) if len(priced) == len(each) else None,
+    )
+
+
+def _cheapest(each: Sequence[tuple[int, Range]], count: int) -> Range:
+    total = 0
+    for n, one in sorted(each, key=lambda pair: pair[1].least):
+        taken = min(n, count)
+        total, count = total + taken * one.least, count - taken
+    return Range(total, total, total)
+
+
+def charge(into: Range, out: Range, price: Price | None) -> Amounts:
+    """One call: its input and output tokens, and their dollars by the same rates as the ledger's holds.
+
+    At least is what the cheapest kind of input costs, at most what the dearest does.
+    """
+    tokens = into.plus(out)
+    if price is None:
+        return Amounts(Range(1, 1, 1), tokens, None)
+    rates = (price.input, price.cached, price.cache_write)
+    usd = Range(
+        _up(into.least * min(rates) + out.least * price.output),
+        _up(into.expected * price.input + out.expected * price.output),
+        _up(into.most * max(rates) + out.most * price.output),
+    )
+    usd = usd._replace(expected=min(max(usd.expected, usd.least), usd.most))
+    return Amounts(Range(1, 1, 1), tokens, usd)
+
+
+def least_call(prices: Iterable[Price | None]) -> Amounts:
+    """The least that a call on the cheapest of these models may cost: a token of its input."""
+    each = [charge(Range(1, 1, 1), ZERO, price) for price in prices]
+    known = [one.usd for one in each if one.usd is not None]
+    return Amounts(Range(1, 1, 1), Range(1, 1, 1), min(known) if len(known) == len(each) else None)
+
+
+def _up(micro_per_million: int) -> int:
+    return -(-micro_per_million // _MILLION)

@@ -1,0 +1,158 @@
+"""A program's plan: for each part of its flow agents, calls, tokens and dollars, and which budget binds. Pure.
+
+What a figure says:
+
+* at least: without it the part gives no answer. Where a budget may run out before the flow's own end, the best so
+  far is the answer, and one reply will do. Where none can, because there is none or the worst holds fit, all that
+  is asked before anything can end the part is counted, for a run in which every reply can be used.
+* at most: no run spends more, but for tries that are sent again after a failure, and for servers that do not
+  report their usage, which is then our own bound. It is clipped by every budget around.
+* expected: an estimate. All branches, rounds and parts, replies of half their caps; of a route the mean, of a
+  fallback its first option.
+
+One part stands for all its copies, and its figures are those of one copy: `main/parallel/1-10.squad`. Rounds of a
+repeat may differ; its part has the least and the most of any.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from podium.dsl.program import (
+    Agent,
+    Budget,
+    Flow,
+    ForEach,
+    Limited,
+    Parallel,
+    Program,
+    Reduce,
+    Role,
+    Route,
+    Task,
+    Team,
+    subflows,
+)
+
+from .amounts import NOTHING, Amounts, cheapest
+from .asks import Models
+from .caps import Binding, Place
+from .caps import binding as bound_by
+from .nodes import Node, merged
+from .teams import everyone
+from .texts import Topic, evidence_of, known
+from .tree import Walk
+
+_NO_TASK = Task("none", "")
+_LARGE = 5_000  # seats times rounds of a team: its worst holds are not added up, they fit no budget
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """root: the flow, for any one of the run's tasks. assumed: models planned with a window that nobody told."""
+
+    name: str
+    root: Node
+    agents: int
+    total: Amounts
+    seconds: float | None
+    binding: Binding | None
+    assumed: tuple[str, ...]
+
+
+def plan(program: Program) -> Plan:
+    """What program may cost. Nothing is called, and no server is asked."""
+    cautious = _may_refuse(program)
+    models = Models(program)
+    place, total, rows = _walked(models, program, cautious=cautious)
+    root = replace(reduce(merged, rows), count=len(rows)).clipped()
+    inner = (node.binding for _, node in root.walk() if node.binding is not None)
+    return Plan(
+        program.name,
+        root,
+        sum(row.agents for row in rows),
+        place.caps.clip(total),
+        place.caps.seconds,
+        bound_by(program.name, place.own, total) or next(inner, None),
+        tuple(sorted(models.assumed)),
+    )
+
+
+def _topics(program: Program) -> Iterator[tuple[str, Topic]]:
+    tasks = program.tasks or (_NO_TASK,)
+    others = [flow.by for flow in _all(program.flow) if isinstance(flow, Reduce)]
+    row = f"1-{len(tasks)}.row" if len(tasks) > 1 else ""
+    for task in tasks:
+        evidence = max(evidence_of(verifier) for verifier in (task.verify, *others))
+        yield row, topic_of(task, evidence)
+
+
+def topic_of(task: Task, evidence: int) -> Topic:
+    visible = task.verify is not None and task.verify.use == "always"
+    return Topic(task.name, task.statement, known(task.statement), evidence, visible)
+
+
+def _together(each: Sequence[Amounts], *, cautious: bool) -> Amounts:
+    """All tasks of a run; where a budget may run out, an answer to one of them is an answer."""
+    total = NOTHING
+    for one in each:
+        total = total.plus(one)
+    return total.at_least(cheapest([(1, one) for one in each], 1)) if cautious else total
+
+
+def _walked(
+    models: Models, program: Program, *, cautious: bool
+) -> tuple[Place, Amounts, list[Node]]:
+    """The run's own place, its sum, and the flow for each task, all not clipped by the run's budget."""
+    walk = Walk(models, cautious)
+    place = Place(program.name, topic_of(_NO_TASK, 0)).within(program.budget)
+    rows = [walk.row(topic, place.at(row)) for row, topic in _topics(program)]
+    return place, _together([row.amounts for row in rows], cautious=cautious), rows
+
+
+def _may_refuse(program: Program) -> bool:
+    """Whether a budget may end any part before its own end: time runs, or the worst holds do not fit.
+
+    Shares of an even split and budgets of a team's members are not added up here: where there are any, it may.
+    """
+    flows = tuple(_all(program.flow))
+    budgets = [program.budget, *(flow.budget for flow in flows if isinstance(flow, Limited))]
+    seats = [role.budget for flow in flows for role in _roles(flow) if role.budget is not None]
+    if all(budget == Budget() for budget in (*budgets, *seats)):
+        return False
+    split = program.split == "even" or any(
+        isinstance(flow, Parallel) and flow.split == "even" for flow in flows
+    )
+    timed = any(budget.seconds is not None for budget in (*budgets, *seats))
+    members = any(
+        role.budget is not None for flow in flows if isinstance(flow, Team) for role in _roles(flow)
+    )
+    large = any(isinstance(flow, Team) and flow.size * flow.rounds > _LARGE for flow in flows)
+    if split or timed or members or large:
+        return True
+    place, total, rows = _walked(Models(program, holds=True), program, cautious=True)
+    if total.usd is None or bound_by(program.name, place.own, total) is not None:
+        return True
+    return any(node.binding is not None for row in rows for _, node in row.walk())
+
+
+def _roles(flow: Flow) -> list[Role]:
+    match flow:
+        case Agent(role=role) | Route(by=role) | ForEach(by=role):
+            return [role]
+        case Team():
+            return everyone(flow)
+        case _:
+            return []
+
+
+def _all(flow: Flow) -> Iterator[Flow]:
+    """flow and all below, shared parts once."""
+    seen = dict[int, Flow]()
+    waiting = [flow]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen[id(one)] = one
+            waiting.extend(subflows(one))
+    yield from seen.values()

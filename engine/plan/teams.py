@@ -1,0 +1,236 @@
+"""What a team may cost: its rounds one after another, the board growing from call to call. Pure.
+
+The rounds are those of the protocol's own tables, with all seats at work; a CEO or a condition can only shorten
+them. Prompts of a team are cut to fit the window, so a long discussion costs the same in each further round.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from podium.dsl.bounds import bounds
+from podium.dsl.program import Ceo, Role, Team
+
+from ..agent.act import cap_of
+from ..agent.prompt import CLIP_BYTES_PER_TOKEN
+from ..team.board import SYSTEM
+from ..team.ceo import ASSIGNMENT_TOKENS, DEFAULT_OUTPUT, DIRECTION_TOKENS, may_set, question
+from ..team.ceo import DEFAULT_SYSTEM as CEO_SYSTEM
+from ..team.ceo import output as ceo_output
+from ..team.lead import PERSONA_TOKENS
+from ..team.machine import Phase, phases, roles
+from .amounts import NOTHING, Amounts, least_call
+from .asks import Models, agent, asked, lone_prompt
+from .texts import EMPTY, Given, Size, Topic, Words, known, reply
+
+# Texts that the driver writes around what members say, in bytes at most.
+_HEAD = 80  # `[round 3, #2 name, the team's solution]`, without the name
+_LINE = 272  # of a digest, without the name
+_BOARD = 96  # `Discussion so far:`, and how many messages are left out
+_INTRODUCTION = 64  # `You are #2 of 7: name.`, without the name
+_INSTRUCTION = 256
+_SCORE = 48  # a line of the leaderboard
+_SCORES = 64  # what stands around it
+_EVIDENCE = 120 * CLIP_BYTES_PER_TOKEN
+_DIGEST = 4000
+_LEFT = 120  # `$1.50, 20000 tokens, 100 calls, 30 seconds`
+_LIST = 128  # what a recruiter is asked for
+
+
+def team(models: Models, flow: Team, topic: Topic, given: Given, *, cautious: bool) -> Amounts:
+    """All rounds of flow; at least what it needs for an answer: one reply where cautious, because a budget may
+    run out on any other, else what it asks before anything can end it."""
+    rounds = _Rounds(models, flow, topic, given)
+    least = least_call(models.of(role, flow.model).price for role in everyone(flow))
+    calls = 1 if cautious else bounds(flow).least
+    return rounds.total().at_least(least.times(calls))
+
+
+def given_by(models: Models, flow: Team, given: Given) -> Given:
+    """What comes out of flow."""
+    text = max(models.text(member.role, flow.model) for member in flow.members)
+    structured = any(member.role.output is not None for member in flow.members)
+    return Given(1, text, given.text, max(text, given.peak), structured or given.structured)
+
+
+def everyone(flow: Team) -> list[Role]:
+    """The roles that flow asks, CEO and recruiter included."""
+    extra = [] if flow.ceo is None else [flow.ceo.role]
+    return [
+        *(member.role for member in flow.members),
+        *extra,
+        *([] if flow.recruit is None else [flow.recruit]),
+    ]
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """posts: the whole board. longest: one post. said: how many there are. spoken: roles that gave a solution."""
+
+    models: Models
+    flow: Team
+    topic: Topic
+    given: Given
+    posts: Size = EMPTY
+    longest: Size = EMPTY
+    said: int = 0
+    spoken: set[Role] = field(default_factory=set[Role])
+
+    def total(self) -> Amounts:
+        flow = self.flow
+        self._post(self.given.width, reply(self.given.text).plus(Size(0, _HEAD // 2, _HEAD)))
+        total = NOTHING if flow.recruit is None else self._recruiter(flow.recruit)
+        before: Amounts | None = None
+        for number in range(1, flow.rounds + 1):
+            here = self._round(number)
+            total = total.plus(here)
+            if number > 2 and here == before:  # prompts are full: further rounds cost the same
+                return total.plus(here.times(flow.rounds - number))
+            before = here
+        return total
+
+    def _round(self, number: int) -> Amounts:
+        flow = self.flow
+        total = NOTHING
+        if flow.ceo is not None and (number == 1 or flow.ceo.mode == "adaptive"):
+            total = self._ceo(flow.ceo)
+        seats = tuple(range(1, flow.size + 1))
+        for phase in phases(flow.order, seats, number):
+            total = total.plus(self._phase(number, phase))
+        return total
+
+    def _phase(self, number: int, phase: Phase) -> Amounts:
+        by_seat = roles(self.flow.members)
+        kinds = Counter(by_seat[seat] for seat in phase.seats)
+        total = NOTHING
+        for role, count in kinds.items():
+            total = total.plus(self._member(number, role).times(count))
+        for role, count in kinds.items():
+            head = _HEAD + len(role.name.encode())
+            text = reply(self.models.text(role, self.flow.model))
+            self._post(count, text.plus(Size(0, head // 2, head)))
+            if phase.part != "review":
+                self.spoken.add(role)
+        return total
+
+    def _post(self, count: int, one: Size) -> None:
+        self.posts = self.posts.plus(one.times(count))
+        self.longest = Size(*map(max, self.longest, one)) if count else self.longest
+        self.said += count
+
+    # --- members ---------------------------------------------------------------------------------
+
+    def _member(self, number: int, role: Role) -> Amounts:
+        asking = self.models.of(role, self.flow.model)
+        cap = cap_of(role, asking.window)
+        text = reply(self.models.text(role, self.flow.model))
+        prompt = self._preface().plus(self._seen(number, role, text)).plus(self._own(role, text))
+        return agent(asking, prompt._replace(least=0), cap, role)
+
+    def _preface(self) -> Size:
+        size = known(SYSTEM).plus(self._scores())
+        if not self._alike or self.flow.recruit is not None:
+            size = size.plus(known("Task:\n")).plus(self.topic.size)
+        return size
+
+    @property
+    def _alike(self) -> bool:
+        return len(self.flow.members) == 1
+
+    def _seen(self, number: int, role: Role, text: Size) -> Size:
+        """What the role sees of the board; a seat posts twice a round at most."""
+        seen = self.posts
+        match role.sees or self.flow.sees:
+            case "board":
+                pass
+            case "last":
+                last = self.longest.times(self.flow.last or 1)
+                seen = Size(*map(min, seen, last))
+            case _:
+                head = _HEAD + len(role.name.encode())
+                came = reply(self.given.text).plus(Size(0, _HEAD // 2, _HEAD))
+                mine = text.plus(Size(0, head // 2, head)).times(2 * number)
+                seen = Size(*map(min, seen, came.times(self.given.width).plus(mine)))
+        return seen.plus(Size(0, _BOARD // 2, _BOARD))
+
+    def _own(self, role: Role, text: Size) -> Size:
+        """What stands last: direction, own last solution, who the member is, its prompt, what it is asked."""
+        words = self._words(role, statement=self._alike)
+        size = words.of(role.prompt)
+        if role.system is not None:
+            size = size.plus(words.of(role.system))
+        fixed = _INTRODUCTION + len(role.name.encode()) + _INSTRUCTION
+        size = size.plus(Size(0, fixed // 2, fixed))
+        if role in self.spoken:
+            size = size.plus(text).plus(known("\n\nYour last solution:\n"))
+        if self.flow.ceo is not None:
+            size = size.plus(_clipped(DIRECTION_TOKENS + ASSIGNMENT_TOKENS + 10))
+        if self.flow.recruit is not None:
+            size = size.plus(_clipped(PERSONA_TOKENS))
+        return size
+
+    def _scores(self) -> Size:
+        if not self.topic.visible:
+            return Size()
+        most = _SCORES + _SCORE * self.flow.rounds + min(self.topic.evidence, _EVIDENCE)
+        return Size(0, most // 2, most)
+
+    def _words(self, role: Role, *, statement: bool) -> Words:
+        """The slots of a prompt in the team. statement: whether the task's own slot shows it."""
+        named = len(role.name.encode()) + (
+            0 if self.flow.recruit is None else PERSONA_TOKENS * CLIP_BYTES_PER_TOKEN
+        )
+        topic = self.topic if statement else replace(self.topic, statement="(the task above)")
+        sizes = {
+            "self.name": Size(0, named // 2, named),
+            "team.leaderboard": self._scores().plus(known("none yet")),
+            "team.digest": Size(0, min(_DIGEST, self._digest()) // 2, _DIGEST),
+            "team.left": Size(0, _LEFT // 2, _LEFT),
+        }
+        view, known_sizes = topic.view()
+        view["self"] = {"role": role.name}
+        inside = given_by(self.models, self.flow, self.given)
+        given = Given(
+            self.given.width,
+            max(inside.text, self.given.text),
+            max(self.given.before, self.given.text),
+            structured=inside.structured,
+        )
+        return Words(view, sizes | known_sizes, given, self.topic.evidence)
+
+    def _digest(self) -> int:
+        name = max(len(member.role.name.encode()) for member in self.flow.members)
+        return self.said * (_LINE + name)
+
+    # --- those outside the number ------------------------------------------------------------------
+
+    def _ceo(self, chief: Ceo) -> Amounts:
+        role = chief.role
+        asking = self.models.of(role, self.flow.model)
+        cap = min(role.max_output or min(DEFAULT_OUTPUT, asking.window // 4), asking.window)
+        words = self._words(role, statement=True)
+        kinds = sum(16 + len(member.role.name.encode()) for member in self.flow.members)
+        digest = min(self._digest(), max(200, asking.window)) + 32
+        prompt = (
+            (known(CEO_SYSTEM) if role.system is None else words.of(role.system))
+            .plus(self.topic.size)
+            .plus(known("Task:\n"))
+            .plus(self._scores())
+            .plus(Size(0, digest // 2, digest))
+            .plus(Size(0, kinds + 64, kinds + 96 + _LEFT + 32))
+            .plus(words.of(role.prompt))
+            .plus(known(question(chief.sets, self.flow.size)))
+        )
+        own = tuple(f for f in role.output or () if may_set(f.name, chief.sets))
+        output = own or ceo_output(chief.sets) or None
+        return asked(asking, prompt._replace(least=0), max(1, cap), output, 2)
+
+    def _recruiter(self, role: Role) -> Amounts:
+        asking = self.models.of(role, self.flow.model)
+        prompt = lone_prompt(role, self._words(role, statement=True)).plus(Size(0, _LIST, _LIST))
+        cap = cap_of(role, asking.window)
+        return asked(asking, prompt._replace(least=0), cap, role.output, 2)
+
+
+def _clipped(tokens: int) -> Size:
+    room = tokens * CLIP_BYTES_PER_TOKEN
+    return Size(0, room // 2, room)

@@ -1,0 +1,264 @@
+"""What a plan says before the run holds in the run: at least <= what was spent <= at most.
+
+Programs are generated, servers are scripted and answer within their caps and their windows. The hard ones read a
+token in every byte, reply up to the cap, and give the first structured reply in words.
+"""
+
+import json
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import pytest
+import trio.testing
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from podium.dsl.compile import Choice, compile_run
+from podium.dsl.library import MemoryLibrary
+from podium.dsl.source import Source
+from podium.engine import Engine
+from podium.engine.call import ModelCall, Usage
+from podium.engine.ledger import Amount
+from podium.engine.plan import plan
+from podium.engine.plan.amounts import Amounts, Range
+from podium.engine.result import RunResult
+from podium.engine.testing import Say, ScriptedClient
+from podium.engine.tokens import bound
+
+WINDOW = 2000
+PRICE = "{ input = $20 per 1M tokens, cached = $2 per 1M tokens, output = $80 per 1M tokens }"
+HEADER = f"""
+model paid {{
+  endpoint = openai("paid", base_url = "http://127.0.0.1:1")
+  context  = {WINDOW} tokens
+  price    = PRICE
+}}
+role writer {{
+  prompt     = \"\"\"Task {{{{ task.name }}}}: {{{{ task.statement }}}}\"\"\"
+  max_output = 60 tokens
+}}
+role reviser {{
+  system     = \"\"\"You revise in round {{{{ round }}}}.\"\"\"
+  prompt     = \"\"\"
+    {{{{ task.statement }}}} Better than {{{{ attempt.answer }}}}
+    and {{{{ attempt.before.answer | clip(9 tokens) }}}}? {{{{ attempt.score }}}} {{{{ attempt.evidence }}}}
+    \"\"\"
+  max_output = 90 tokens
+}}
+role judges {{
+  prompt     = \"\"\"{{{{ attempt.answer }}}} among {{{{ attempts | bullets }}}}\"\"\"
+  max_output = 50 tokens
+}}
+role joiner {{
+  prompt     = \"\"\"Join: {{{{ attempts }}}}\"\"\"
+}}
+role shaped {{
+  prompt     = \"\"\"{{{{ task.statement }}}}\"\"\"
+  output     = {{ answer: text, sure: "high" | "low" }}
+  max_output = 120 tokens
+}}
+role member {{
+  system     = \"\"\"You are {{{{ self.name }}}}.\"\"\"
+  prompt     = \"\"\"
+    {{{{ task.statement }}}} {{{{ team.digest }}}} {{{{ team.leaderboard }}}} {{{{ team.left }}}}
+    \"\"\"
+  max_output = 70 tokens
+}}
+role judge {{
+  prompt     = \"\"\"Is this easy? {{{{ task.statement }}}}\"\"\"
+  output     = {{ choice: "easy" | "hard" }}
+  max_output = 80 tokens
+}}
+role splitter {{
+  output     = {{ parts: [text] }}
+  prompt     = \"\"\"Parts of {{{{ task.statement }}}}\"\"\"
+  max_output = 150 tokens
+}}
+role casting {{
+  prompt     = \"\"\"Who could do {{{{ task.statement }}}}\"\"\"
+}}
+task hello {{
+  statement = "Say yes, and say it in as few words as you can."
+  verify    = contains("yes", "no")
+}}
+"""
+
+LEAVES = st.sampled_from(
+    [
+        "writer",
+        "shaped",
+        "writer -> reviser",
+        "team(2, rounds = 1)",
+        "team(3, ceo = adaptive, rounds = 2)",
+        "team(2, ceo = fixed, order = solver_first, rounds = 3)",
+        "team(3, members = [1 of member, 2 of shaped], order = in_turn, rounds = 2)",
+        "team(3, order = solver_first, rounds = 3, until = consensus)",
+        "team(2, members = [2 of member], sees = last(2), rounds = 9)",
+        "team(3, order = solver_last, sees = own, rounds = 4, until = passed)",
+        "team(2, recruit = casting, rounds = 2)",
+        "route(by = judge) of { easy = writer, hard = team(2) }",
+        "for_each(by = splitter, max = 3) of writer -> joiner",
+    ]
+)
+BUDGETS = ["budget = [900 tokens]", "budget = [3 calls]", "budget = [30%]", "budget = [$0.02]"]
+RUN_BUDGETS = st.sampled_from(
+    ["6k tokens", "12 calls", "$0.40", "90k tokens, 60 calls, $9, 30m", "$90, 9M tokens"]
+)
+POLICIES = ["", ", on_exhausted = vote", ", on_exhausted = shrink"]
+
+
+def flows(budgets: bool) -> st.SearchStrategy[str]:
+    """Flows that give an attempt for a task; with budgets of their own where wanted."""
+
+    @st.composite
+    def wrapped(draw: st.DrawFn, inner: st.SearchStrategy[str]) -> str:
+        flow = draw(inner)
+        copies, rounds = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+        extra = ""
+        if budgets and draw(st.booleans()):
+            extra = f", {draw(st.sampled_from(BUDGETS))}{draw(st.sampled_from(POLICIES))}"
+        stop = draw(
+            st.sampled_from(["", ", stop = first_pass", ", split = even", ", inflight = 2"])
+        )
+        until = draw(st.sampled_from(["", ", until = passed"]))
+        return draw(
+            st.sampled_from(
+                [
+                    f"(parallel({copies}{stop}{extra}) of ({flow}) -> best)",
+                    f"(parallel of [2 of ({flow}), writer] -> vote)",
+                    f"({flow} -> repeat({rounds}{until}{extra}) of reviser)",
+                    f"(fallback of [{flow}, writer])",
+                    f"(parallel({copies}) of ({flow}) -> top(2) -> reviser -> best)",
+                    f"(parallel({copies}) of ({flow}) -> judges -> joiner)",
+                ]
+            )
+        )
+
+    return st.recursive(LEAVES, wrapped, max_leaves=3)
+
+
+@dataclass
+class Server:
+    """Answers within caps and window. hard: as dear as it can be; else at chance."""
+
+    chance: random.Random
+    hard: bool
+
+    def answer(self, call: ModelCall) -> Say:
+        chance = random.Random(f"{self.chance.random()} {call.address}")
+        text = self._text(call, chance)[: call.max_output]
+        longest = min(WINDOW, bound(call.messages, call.schema))
+        if self.hard:
+            usage = Usage(input=longest, output=call.max_output)
+        else:
+            letters = sum(len("".join(m.content.split())) for m in call.messages)
+            usage = Usage(
+                input=chance.randint(max(1, letters // 128), longest),
+                output=chance.randint(0, call.max_output),
+            )
+        return Say(text, delay=chance.uniform(0, 90), usage=usage)
+
+    def _text(self, call: ModelCall, chance: random.Random) -> str:
+        words = chance.choice(["yes", "no", "yes and no", "neither\nAGREE"])
+        if call.schema is None:
+            return words + (" or" * 3_000 if self.hard else "")
+        if call.address.endswith("/c1") and (self.hard or chance.random() < 0.3):
+            return "I would rather " + words * 100
+        properties = cast(Mapping[str, Mapping[str, Any]], call.schema["properties"])
+        return json.dumps({name: value_of(kind, chance) for name, kind in properties.items()})
+
+
+def value_of(kind: Mapping[str, Any], chance: random.Random) -> Any:
+    """A value of this JSON schema."""
+    match kind:
+        case {"enum": choices}:
+            return chance.choice(choices)
+        case {"type": "array", "items": item}:
+            return [value_of(item, chance) for _ in range(chance.randint(1, 4))]
+        case {"type": "boolean"}:
+            return chance.random() < 0.5
+        case {"type": "integer"}:
+            return chance.randint(1, 90)
+        case _:
+            return chance.choice(["yes and no", "no"])
+
+
+async def played(folder: Path, text: str, server: Server) -> RunResult:
+    client = ScriptedClient(server.answer, inflight=6)
+    engine = Engine(folder / "runs.db", client=client, environ={}, inline=True)
+    async with engine:
+        run = await engine.start(text, seed=1)
+        return await run.result()
+
+
+def compared(text: str, folder: Path, seed: int, *, hard: bool) -> None:
+    program, _ = compile_run(Source("x.team", text), MemoryLibrary(), Choice())
+    planned = plan(program)
+    clock = trio.testing.MockClock(autojump_threshold=0)
+    options: dict[str, Any] = {"clock": clock}
+    work = partial(played, folder, text, Server(random.Random(seed), hard))
+    result = anyio.run(work, backend="trio", backend_options=options)
+    folded = result.folded
+    totals = folded.totals()
+    answered = {"passed", "finished"}
+    assert folded.ended is not None
+    check("total", planned.total, folded.total.amount, folded.ended.outcome in answered)
+    for _, part in planned.root.walk():
+        pattern = re.compile(re.sub(r"\d+-\d+\.", r"\\d+.", part.address))
+        for address, node in folded.nodes.items():
+            if pattern.fullmatch(address):
+                check(address, part.amounts, totals[address].amount, node.outcome in answered)
+
+
+def check(where: str, planned: Amounts, spent: Amount, answered: bool) -> None:
+    assert planned.usd is not None
+    each: list[tuple[str, Range, int]] = [
+        ("calls", planned.calls, spent.calls),
+        ("tokens", planned.tokens, spent.tokens),
+        ("usd", planned.usd, spent.usd),
+    ]
+    for name, figures, actual in each:
+        assert figures.least <= figures.expected <= figures.most, f"{where}: {name} {figures}"
+        assert actual <= figures.most, f"{where}: {actual} {name}, planned {figures}"
+        assert not answered or figures.least <= actual, f"{where}: {actual} {name} < {figures}"
+
+
+QUICK = settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@pytest.mark.slow
+@QUICK
+@given(flow=flows(budgets=False), seed=st.integers(0, 1000), hard=st.booleans())
+def test_a_run_without_budgets_spends_what_its_plan_says(
+    tmp_path_factory: pytest.TempPathFactory, flow: str, seed: int, hard: bool
+) -> None:
+    header = HEADER.replace("PRICE", "none")
+    text = f"{header}run main {{\n  task = hello\n  flow = {flow}\n}}\n"
+    compared(text, tmp_path_factory.mktemp("run"), seed, hard=hard)
+
+
+@pytest.mark.slow
+@QUICK
+@given(
+    flow=flows(budgets=True),
+    budget=RUN_BUDGETS,
+    seed=st.integers(0, 1000),
+    hard=st.booleans(),
+)
+def test_a_run_under_budgets_spends_what_its_plan_says(
+    tmp_path_factory: pytest.TempPathFactory, flow: str, budget: str, seed: int, hard: bool
+) -> None:
+    header = HEADER.replace("PRICE", PRICE)
+    text = f"{header}run main {{\n  task = hello\n  flow = {flow}\n  budget = [{budget}]\n}}\n"
+    compared(text, tmp_path_factory.mktemp("run"), seed, hard=hard)
