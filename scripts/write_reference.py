@@ -58,6 +58,36 @@ RESULT = """
 | `store` | the file it is kept in |
 """
 
+PLAN = """
+`podium plan --json` prints one object:
+
+| field | what it is |
+|---|---|
+| `schema` | 1; raised when a field changes its meaning or goes |
+| `nodes` | the parts of the flow, parents first: `address`, `kind` and the figures of one copy |
+| `total` | the figures of the whole run |
+| `binding` | the outermost budget below what could be spent under it, or null where all fits |
+
+Figures are `agents` (at most) and `calls`, `tokens` and `usd`, each with `at_least`, `expected` and `at_most`.
+`usd` is in dollars, and its three are null where a price is unknown. A binding budget has an `address`, a
+`dimension` (`usd`, `tokens` or `calls`) and its `limit`. In an address `3-12.squad` stands for the branches 3 to
+12, which are alike: what is said of it is said of each.
+
+- **At least**: without it the part gives no answer. Where a budget may run out before the flow's own end, the best
+  so far is the answer and one reply will do: any budget with a time, and any that the worst holds of all calls do
+  not fit. Elsewhere it is what is asked before anything can end the part, in a run in which every reply can be
+  used. Of a prompt only its constant text counts, at 128 bytes a token, of a reply nothing.
+- **Expected**: an estimate. All branches, rounds and parts; 4 bytes a token; replies of half their caps; of a
+  route the mean of its cases, of a fallback its first option.
+- **At most**: a byte of constant text is a token; a reply is as long as its cap and is read again by its count of
+  tokens; no call reads more than its model's window, which is the model's `context`, else 8,192 tokens, which the
+  plan then says; a structured reply is asked for twice; every budget around clips. Not in it: tries that are sent
+  again after a failure, replies that another model's tokenizer takes for longer, and what a server does not report
+  and is therefore charged at our own bound. A budget keeps its limit with these too.
+
+Verifiers cost nothing.
+"""
+
 
 def page() -> str:
     """The whole page."""
@@ -68,7 +98,9 @@ def page() -> str:
     others = (f for f in FORMS.values() if f.gives not in (FLOW, VERIFIER))
     parts += ["## Other calls\n", *_forms(others), "## Prompts\n", *_prompts()]
     parts += ["## Commands\n", *_commands(), "## Exit codes\n", EXITS.strip() + "\n"]
-    parts += ["## The result as JSON\n", RESULT.strip() + "\n", "## Events\n", *_events()]
+    parts += ["## The result as JSON\n", RESULT.strip() + "\n"]
+    parts += ["## The plan as JSON\n", PLAN.strip() + "\n"]
+    parts += ["## Events\n", *_events()]
     return "\n".join(parts)
 
 

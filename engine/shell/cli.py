@@ -20,6 +20,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("check", "Say what is wrong with a program."),
     "fmt": ("fmt", "Format programs."),
     "graph": ("graph", "Draw a program's flow."),
+    "plan": ("plan", "Say what a run may cost, before anything is called."),
     "run": ("run", "Run a program, an expression, or one run of a file."),
     "resume": ("resume", "Take up a run that was stopped, paused or killed."),
     "show": ("show", "List runs, or show one, or one node of it."),
