@@ -16,7 +16,7 @@ from .broken import Broken
 from .lex import ERROR, begin, end, scan
 from .mistake import Finding, mistaken
 from .problem import Edit, Problem
-from .recover import explain, unexplained
+from .recover import explain
 from .source import Place, Source, Span
 from .tree import Slot, Stuck, run
 
@@ -149,9 +149,8 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _slots(source: Source, block: Block) -> Iterator[s.PromptSlot | Finding]:
-    """The slots of the block in order; the first that never closes ends it. Only the first finding is
-    explained: it is the one that is reported, and a thousand explanations take seconds."""
-    at, explained = block.start, True
+    """The slots of the block in order; the first that never closes ends it."""
+    at = block.start
     while match := _SPECIAL.search(source.text, at, block.end):
         at = match.end()
         if match.group() != "{{":
@@ -161,9 +160,7 @@ def _slots(source: Source, block: Block) -> Iterator[s.PromptSlot | Finding]:
             yield _unclosed(source, Span(at - 2, at))
             return
         opened, at = at - 2, close
-        slot = _slot(source, block, tokens, Span(opened, at), explained=explained)
-        explained = explained and not isinstance(slot, Finding)
-        yield slot
+        yield _slot(source, block, tokens, Span(opened, at))
 
 
 def _slot_tokens(text: str, start: int, stop: int) -> tuple[list[Token], int | None]:
@@ -179,9 +176,7 @@ def _slot_tokens(text: str, start: int, stop: int) -> tuple[list[Token], int | N
     return tokens, None
 
 
-def _slot(
-    source: Source, block: Block, tokens: list[Token], span: Span, *, explained: bool
-) -> s.PromptSlot | Finding:
+def _slot(source: Source, block: Block, tokens: list[Token], span: Span) -> s.PromptSlot | Finding:
     if (named := _named(tokens)) is not None:
         return s.PromptSlot(named, (), _column(source, block, span.start), span)
     at = next((i for i, token in enumerate(tokens) if token.type == ERROR), None)
@@ -192,8 +187,7 @@ def _slot(
         return mistaken(source, tokens[at])
     stop = result.at if isinstance(result, Stuck) else len(tokens)
     closer = Span(span.end - 2, span.end)
-    broken = Broken(source, tokens, stop, "interp", closer)
-    return explain(broken) if explained else unexplained(broken)
+    return explain(Broken(source, tokens, stop, "interp", closer))
 
 
 def _named(tokens: list[Token]) -> s.Expr | None:
