@@ -1,5 +1,7 @@
 """What a command prints when its run is over, and its exit code."""
 
+import shlex
+
 import click
 from rich.table import Table
 from rich.text import Text
@@ -7,6 +9,7 @@ from rich.text import Text
 from ..fold import Fold, result_json
 from .called import called
 from .exits import Exit, exit_of
+from .options import DEFAULT_STORE
 from .safe import safe, safe_json
 from .session import Ended, Viewing
 from .summary import Row, closing_lines, headline, price_table, what_next
@@ -27,7 +30,7 @@ def conclude(ended: Ended, viewing: Viewing) -> Exit:
     if not viewing.quiet:
         _talk(folded, ended.run, viewing.store)
     elif code != Exit.PASSED:
-        click.echo(f"{headline(folded)}\n{what_next(folded, ended.run, podium=called())}", err=True)
+        click.echo(f"{headline(folded)}\n{_next(folded, ended.run, viewing.store)}", err=True)
     return code
 
 
@@ -66,10 +69,19 @@ def table_of(rows: tuple[Row, ...]) -> Table:
     return table
 
 
+def store_option_of(store: str) -> str:
+    """`--store PATH` as it is typed; nothing for the usual store."""
+    return "" if store == DEFAULT_STORE else f"--store {shlex.quote(safe(store))}"
+
+
+def _next(folded: Fold, run: str, store: str) -> str:
+    return what_next(folded, run, podium=called(), store=store_option_of(store))
+
+
 def _talk(folded: Fold, run: str, store: str) -> None:
     console = stderr_console()
     console.print(Text(headline(folded), style="bold"), soft_wrap=True)
     console.print(table_of(price_table(folded)))
     console.print(Text(f"Run {run} in {safe(store)}"), soft_wrap=True)
-    for line in closing_lines(folded, run, podium=called()):
+    for line in closing_lines(folded, run, podium=called(), store=store_option_of(store)):
         console.print(Text(line), soft_wrap=True)

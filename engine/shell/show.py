@@ -15,7 +15,7 @@ from ..fold import Fold, Spend, result_json
 from ..store import RunRecord, Store
 from .called import called
 from .calls import Tried, line, tries
-from .ending import answer_text, table_of
+from .ending import answer_text, store_option_of, table_of
 from .exits import ShellError
 from .options import json_option, store_option
 from .reading import find_run, fold_of, open_store
@@ -109,7 +109,9 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
             console.print(Text(words), soft_wrap=True)
     if (answer := answer_text(folded)) is not None:
         console.print(Text(f"\n{safe(answer)}"), soft_wrap=True)
-    click.echo(what_next(folded, record.id, podium=called()), err=True)
+    click.echo(
+        what_next(folded, record.id, podium=called(), store=store_option_of(store)), err=True
+    )
 
 
 # --- a node ------------------------------------------------------------------------------------

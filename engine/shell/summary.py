@@ -125,12 +125,18 @@ def dollars(spend: Spend) -> str:
 # --- the three lines -------------------------------------------------------------------------
 
 
-def closing_lines(folded: Fold, run: str, *, podium: str = "podium") -> tuple[str, ...]:
+def closing_lines(
+    folded: Fold, run: str, *, podium: str = "podium", store: str = ""
+) -> tuple[str, ...]:
     """What one agent is worth, what the best team was, and what to type next.
 
-    podium: how the command is called. What the run knows nothing of has no line.
+    podium, store: as for `what_next`. What the run knows nothing of has no line.
     """
-    said = (one_agent(folded), best_team(folded), what_next(folded, run, podium=podium))
+    said = (
+        one_agent(folded),
+        best_team(folded),
+        what_next(folded, run, podium=podium, store=store),
+    )
     return tuple(line for line in said if line)
 
 
@@ -177,15 +183,19 @@ def best_team(folded: Fold) -> str:
     )
 
 
-def what_next(folded: Fold, run: str, *, podium: str = "podium") -> str:
-    """The command that is most useful now."""
+def what_next(folded: Fold, run: str, *, podium: str = "podium", store: str = "") -> str:
+    """The command that is most useful now.
+
+    podium: how the command is called. store: an option that names the store, unless it is the usual one.
+    """
     ended = folded.ended
     if ended is None or ended.resumable:
-        return f"Next: {podium} resume {run}"
+        return f"Next: {podium} resume {run} {store}".rstrip()
     address = folded.best.address if folded.best is not None else ""
     if not address and folded.nodes:
         address = next(reversed(folded.nodes))
-    return f"Next: {podium} show {run} {safe_line(address, 120)}".rstrip()
+    words = ("Next:", podium, "show", run, safe_line(address, 120), store)
+    return " ".join(word for word in words if word)
 
 
 def _teams(folded: Fold) -> dict[str, Node]:

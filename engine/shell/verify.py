@@ -58,8 +58,14 @@ def command(
     Exit codes: 0 passed; 1 not passed; 2 wrong program or usage; 4 the verifier failed.
     """
     doors = ctx.obj or Doors()
-    # The flow is never run; a task needs one to be compiled with.
-    asked = Asked(expression="agent", task=task, settings=settings, allow=allow)
+    # The flow is never run; a task needs one to be compiled with, and that one a budget and leave.
+    asked = Asked(
+        expression="agent",
+        task=task,
+        settings=settings,
+        max_tokens="1B",
+        allow=(*allow, "host:*", "env:*"),
+    )
     try:
         tasks = load(file, asked, doors.environ).program.tasks
     except ProgramError as error:

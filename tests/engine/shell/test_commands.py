@@ -404,6 +404,7 @@ def test_what_was_allowed_at_the_start_is_allowed_when_taken_up(
     assert first.exit_code == Exit.INTERRUPTED, first.stderr
     second = podium("resume")
     assert (second.exit_code, second.stdout) == (0, "It is 4.\n"), second.stderr
+    assert second.stderr.startswith("Taking up run ")
 
 
 def test_an_expression_is_taken_up_too() -> None:
@@ -441,6 +442,17 @@ def test_a_verifier_that_fails_is_exit_4(folder: Path) -> None:
     result = podium(*words, "--allow", "python:no.such:thing")
     assert result.exit_code == Exit.FAILED
     assert "no verdict" in result.stderr
+
+
+def test_verifying_asks_neither_for_a_budget_nor_for_the_models_host(folder: Path) -> None:
+    paid = SUM.replace("http://127.0.0.1:9/v1", "https://far.example/v1").replace(
+        "price = none", "price = { input = $1 per 1M tokens, output = $2 per 1M tokens }"
+    )
+    assert paid.count("far.example") == paid.count("per 1M tokens, output") == 1
+    (folder / "paid.team").write_text(paid)
+    (folder / "a.txt").write_text("4")
+    result = podium("verify", "paid.team", "sum", "--answer", "a.txt")
+    assert (result.exit_code, result.stderr) == (0, "")
 
 
 def test_verifying_what_is_not_there_is_exit_2(folder: Path) -> None:

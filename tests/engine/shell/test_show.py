@@ -100,7 +100,7 @@ async def test_a_run_is_shown_with_prices_scores_and_answer(path: Path) -> None:
     assert result.exit_code == 0
     for part in ("Passed, score 1, after 12s", "$2.50", "The best team scored 1", "\n42\n"):
         assert part in result.stdout
-    assert result.stderr == f"Next: podium show 2026-a {SQUAD}\n"
+    assert result.stderr == f"Next: podium show 2026-a {SQUAD} --store {path}\n"
 
 
 async def test_json_of_a_run_has_its_budget_and_nodes(path: Path) -> None:

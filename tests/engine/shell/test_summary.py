@@ -176,4 +176,6 @@ def test_the_next_command_is_resume_where_that_helps_and_show_elsewhere() -> Non
     assert what_next(folded(ended(resumable=True)), "r1") == "Next: podium resume r1"
     assert what_next(folded(*run_of(1, end=False)), "r1") == "Next: podium resume r1"
     assert what_next(folded(*run_of(1)), "r1") == "Next: podium show r1 main/1.parallel/1.squad"
+    elsewhere = what_next(folded(*run_of(1)), "r1", store="--store a.db")
+    assert elsewhere == "Next: podium show r1 main/1.parallel/1.squad --store a.db"
     assert len(closing_lines(folded(*run_of(1)), "r1")) == 3
