@@ -7,6 +7,8 @@ from typing import Literal
 from .source import Place, Source, Span
 
 Severity = Literal["error", "warning", "note"]
+MOST_REPORTS = 100
+"""Of one text; what is told beyond is how many more there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,23 @@ def ordered(problems: "list[Problem] | tuple[Problem, ...]") -> tuple[Problem, .
     """The problems by source and place, each once."""
     unique = {(p.place.source.name, p.place.span.start, p.code, p.message): p for p in problems}
     return tuple(unique[key] for key in sorted(unique))
+
+
+def first(problems: "list[Problem]", *, more: bool = False) -> list[Problem]:
+    """The first MOST_REPORTS problems in order, errors before all others, and a note where there are more.
+
+    more: there are others that nobody looked into.
+    """
+    every = ordered(problems)
+    found = [p for p in every if p.code != "T008"]
+    more = more or len(found) > MOST_REPORTS or len(found) < len(every)
+    by_weight = sorted(found, key=lambda p: p.severity != "error")
+    kept = {id(problem) for problem in by_weight[:MOST_REPORTS]}
+    told = [problem for problem in found if id(problem) in kept]
+    if not more:
+        return told
+    message = "more mistakes follow that are not shown"
+    return [*told, Problem("T008", message, told[-1].place, severity="note")]
 
 
 def has_errors(problems: "tuple[Problem, ...] | list[Problem]") -> bool:
