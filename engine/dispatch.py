@@ -48,6 +48,8 @@ from .value import Verdict
 Verify = Callable[[VerifierCall], Awaitable[Verdict]]
 # A verifier that errs so often running says nothing about the attempts.
 BROKEN_AFTER = 3
+# The usage of a try that a server told nothing of.
+_UNTOLD = Usage()
 
 
 class Gate:
@@ -186,7 +188,8 @@ async def _admitted(path: Path, call: Call) -> Grant:
     amount = None
     if isinstance(call, ModelCall):
         amount = worst(call, path.models[call.model].price)
-        call = replace(call, model=path.pools.get(call.model, call.model))
+        pool = path.pools.get(call.model, call.model)
+        call = call if pool == call.model else replace(call, model=pool)
     with path.gate.waiting():
         grant = await path.admission.enter(call, amount, tell)
     if path.gate.cause is not None:
@@ -196,60 +199,90 @@ async def _admitted(path: Path, call: Call) -> Grant:
     return grant
 
 
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """A try under way. number: from 0, of the tries at the call's address. began: on the clock of the loop."""
+
+    path: Path
+    call: Call
+    grant: Grant
+    number: int
+    began: float
+
+    @property
+    def held(self) -> Amount:
+        return NOTHING if self.grant.hold is None else self.grant.hold.amount
+
+    @property
+    def seconds(self) -> float:
+        return anyio.current_time() - self.began
+
+    def failed(
+        self, kind: str, message: str, charge: Amount, usage: Usage = _UNTOLD, *, estimated: bool
+    ) -> None:
+        """Note how it failed, give its slot back, settle its hold at charge."""
+        call = self.call
+        event = CallFailed(
+            address=call.address,
+            try_=self.number,
+            account=call.account,
+            kind=kind,
+            message=message,
+            spent=charge,
+            usage=usage,
+            estimated=estimated,
+            seconds=self.seconds,
+        )
+        self.path.journal.emit(event)
+        self.grant.leave()
+        self.grant.settle(charge)
+
+
 async def _try(path: Path, call: Call, request: str, grant: Grant) -> Reply:
     """Send once. On every way out the slot is given back and the hold settled."""
-    try_ = path.journal.tries(call.address)
-    held = NOTHING if grant.hold is None else grant.hold.amount
-    began = anyio.current_time()
-
-    def fail(kind: str, message: str, charge: Amount, usage: Usage, estimated: bool) -> None:
-        seconds = anyio.current_time() - began
-        path.journal.emit(
-            CallFailed(
-                call.address, try_, call.account, kind, message, charge, usage, estimated, seconds
-            )
-        )
-        grant.leave()
-        grant.settle(charge)
-
+    one = _Try(path, call, grant, path.journal.tries(call.address), anyio.current_time())
+    await _ready(one, request)
     try:
-        await _intend(path, call, request, grant, try_, held)
-    except BaseException:
-        grant.leave()
-        grant.settle(NOTHING)
-        raise
-    try:
-        await anyio.lowlevel.checkpoint_if_cancelled()
-    except BaseException:
-        fail("cancelled", "before it was sent", NOTHING, Usage(), estimated=False)
-        raise
-    try:
-        reply = await _send(path, call, grant, try_)
+        reply = await _send(one)
     except CallError as error:
-        charge, usage, estimated = _charge(path, call, error, held)
+        charge, usage, estimated = _charge(path, call, error, one.held)
         if grant.replica is not None:
             path.admission.fleet.failed(grant.replica, error, anyio.current_time())
-        fail(error.kind, error.message, charge, usage, estimated)
+        one.failed(error.kind, error.message, charge, usage, estimated=estimated)
         _count_verifier_error(path, call, error)
         raise
     except BaseException:
         # The server may have worked to the end of its cap: nobody will say what it used.
-        fail("cancelled", "in flight", held, Usage(), estimated=grant.hold is not None)
+        one.failed("cancelled", "in flight", one.held, estimated=grant.hold is not None)
         raise
-    return await _answer(path, call, reply, grant, try_, anyio.current_time() - began)
+    return await _answer(one, reply)
 
 
-async def _intend(
-    path: Path, call: Call, request: str, grant: Grant, try_: int, held: Amount
-) -> None:
+async def _ready(one: _Try, request: str) -> None:
+    """Put the intent on disk. Where that fails, or the call is cancelled meanwhile, it costs nothing."""
+    try:
+        await _intend(one, request)
+    except BaseException:
+        one.grant.leave()
+        one.grant.settle(NOTHING)
+        raise
+    try:
+        await anyio.lowlevel.checkpoint_if_cancelled()
+    except BaseException:
+        one.failed("cancelled", "before it was sent", NOTHING, estimated=False)
+        raise
+
+
+async def _intend(one: _Try, request: str) -> None:
     """Put the intent on disk, with the texts it sends."""
-    match call:
+    grant, number, held = one.grant, one.number, one.held
+    match call := one.call:
         case ModelCall():
             blobs = [message_blob(message) for message in call.messages]
             assert grant.replica is not None
             intent = CallIntended(
                 call.address,
-                try_,
+                number,
                 call.account,
                 "model",
                 request,
@@ -260,17 +293,18 @@ async def _intend(
             )
         case VerifierCall():
             blobs = []
-            intent = CallIntended(call.address, try_, call.account, "verifier", request, held)
+            intent = CallIntended(call.address, number, call.account, "verifier", request, held)
         case _:
             assert_never(call)
-    await path.journal.commit([intent], blobs)
+    await one.path.journal.commit([intent], blobs)
 
 
-async def _send(path: Path, call: Call, grant: Grant, try_: int) -> Reply:
-    match call:
+async def _send(one: _Try) -> Reply:
+    path, grant = one.path, one.grant
+    match call := one.call:
         case ModelCall():
             assert grant.replica is not None
-            name = f"{path.journal.run}/{call.address}/{try_}"
+            name = f"{path.journal.run}/{call.address}/{one.number}"
             request_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
             return _with_usage(call, await path.client.send(call, grant.replica, request_id))
         case VerifierCall():
@@ -288,10 +322,9 @@ def _with_usage(call: ModelCall, reply: ModelReply) -> ModelReply:
     return replace(reply, usage=estimate(call, reply.text, reply.reasoning))
 
 
-async def _answer(
-    path: Path, call: Call, reply: Reply, grant: Grant, try_: int, seconds: float
-) -> Reply:
+async def _answer(one: _Try, reply: Reply) -> Reply:
     """Put answer and settlement on disk in one commit; the hold lasts until they are."""
+    path, call, grant, seconds = one.path, one.call, one.grant, one.seconds
     usage, charge = Usage(), NOTHING
     if isinstance(call, ModelCall) and isinstance(reply, ModelReply):
         usage = reply.usage
@@ -302,7 +335,13 @@ async def _answer(
         await path.journal.commit(
             [
                 CallAnswered(
-                    call.address, try_, call.account, charge, usage, reply_body(reply), seconds
+                    call.address,
+                    one.number,
+                    call.account,
+                    charge,
+                    usage,
+                    reply_body(reply),
+                    seconds,
                 )
             ]
         )

@@ -32,6 +32,7 @@ async def judge(here: Here, attempt: Attempt, by: Verifier | None = None) -> Att
             reply = await ask(here, call)
             assert isinstance(reply, VerifierReply)
             here.walk.verdicts[key] = settled(reply.verdict, here.task, verifier)
+    here.walk.judging.pop(key, None)  # who comes later finds the verdict
     judged = replace(attempt, verdict=here.walk.verdicts[key])
     _note(here, judged, verifier)
     return judged

@@ -43,7 +43,7 @@ async def drive(flow: Team, value: Value, here: Here) -> Ended:
             f"a team of style {flow.style!r} has no engine; use style = discuss"
         )
     state = State(flow, here, value, Settings(flow.size), roles(flow.members))
-    state.posts.extend(_given(state, value))
+    state.posts.extend(_given(value))
     if flow.recruit is not None:
         await recruit(state, flow.recruit)
     why = await _rounds(state)
@@ -71,7 +71,7 @@ async def _rounds(state: State) -> str:
     return ""
 
 
-def _given(state: State, value: Value) -> list[Post]:
+def _given(value: Value) -> list[Post]:
     """What came in, as the first posts on the board."""
     return [
         Post(0, 0, f"attempt {i}", attempt.text) for i, attempt in enumerate(attempts_of(value), 1)
