@@ -51,8 +51,8 @@ def parse(source: Source) -> tuple[s.File, list[Problem]]:
     read = list(_read(source, lexed))
     problems = list(_told(read))
     problems += _editions(source, read)
-    untold = sum(item.untold for item in read)
-    return _file(read, source, lexed.comments), first(problems, untold=untold)
+    more = any(item.untold for item in read)
+    return _file(read, source, lexed.comments), first(problems, more=more)
 
 
 def parse_expression(source: Source) -> tuple[s.Expr | None, list[Problem]]:
