@@ -124,8 +124,8 @@ class _Typed(NamedTuple):
 class _Bounds(NamedTuple):
     """`1 to 64` of a type."""
 
-    low: Token
-    high: Token
+    low: int | float
+    high: int | float
 
 
 class _Reference(NamedTuple):
@@ -266,7 +266,7 @@ class _Builder(_Base):
 
     def type_name(self, name: Token, *parts: Token | s.Type | _Bounds | None) -> s.TypeName:
         bounds = _only(_Bounds, parts)
-        low, high = (quantity.number(b) for b in bounds[0]) if bounds else (None, None)
+        low, high = bounds[0] if bounds else (None, None)
         args = tuple(
             part for part in parts if part is not None and not isinstance(part, Token | _Bounds)
         )
@@ -279,8 +279,11 @@ class _Builder(_Base):
     def type_literal(self, text: Token) -> s.TypeLiteral:
         return s.TypeLiteral(quantity.unquoted(text), _span(text))
 
-    def bounds(self, low: Token, _: Token, high: Token) -> _Bounds:
+    def bounds(self, low: int | float, _: Token, high: int | float) -> _Bounds:
         return _Bounds(low, high)
+
+    def bound(self, minus: Token | None, number: Token) -> int | float:
+        return quantity.number(number) if minus is None else -quantity.number(number)
 
     # --- records ---------------------------------------------------------------------------------
 
