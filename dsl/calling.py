@@ -117,13 +117,20 @@ def wrap(context: Context, expr: syntax.Of, scope: Scope) -> Value:
             return _wrapped(context, callee, args, expr.inner, scope, place)
         case _:
             context.raw(expr.inner, scope, FLOW)
-            context.error(
-                "E213",
-                f"{show(wrapper)} takes nothing after `of`",
-                scope.place(expr.wrapper.span),
-                help="chain steps with `->`: `a -> b`",
-            )
+            _no_wrapper(context, expr.wrapper, wrapper, scope)
             return BAD
+
+
+def _no_wrapper(context: Context, expr: syntax.Expr, value: Value, scope: Scope) -> None:
+    """E213 for what takes nothing after `of`, by its name where it has one."""
+    named = expr.function if isinstance(expr, syntax.Call) else expr
+    shown = f"`{named.name}`" if isinstance(named, syntax.Name) else show(value)
+    context.error(
+        "E213",
+        f"{shown} takes nothing after `of`",
+        scope.place(expr.span),
+        help="chain steps with `->`, or declare a flow that wraps: `flow f(k: int) of inner = …`",
+    )
 
 
 def _wrapped(

@@ -7,7 +7,7 @@ from .draft import is_abstract, of_run
 from .evaluate import Evaluator
 from .fields import got
 from .kinds import KINDS
-from .problem import Problem, has_errors, ordered
+from .problem import Problem, first, has_errors
 from .scope import Files, hidden_by_parameters, unused
 from .shapes import stand_in
 from .source import Place
@@ -37,11 +37,11 @@ def problems_of(files: Files, main: Module, *, runs: bool = True) -> tuple[Probl
 
 def in_order(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
     """Main's problems first, then those of each import; of one place and code only the first."""
-    first: dict[tuple[str, int, str], Problem] = {}
+    kept: dict[tuple[str, int, str], Problem] = {}
     for problem in problems:
         key = (problem.place.source.name, problem.place.span.start, problem.code)
-        first.setdefault(key, problem)
-    sorted_ = ordered(list(first.values()))
+        kept.setdefault(key, problem)
+    sorted_ = first(list(kept.values()))
     own = [p for p in sorted_ if p.place.source.name == main.source.name]
     return (*own, *(p for p in sorted_ if p.place.source.name != main.source.name))
 

@@ -107,6 +107,7 @@ def _unknown_number(context: Context, expr: syntax.Binary, scope: Scope) -> Valu
         f"a condition compares `score`, `round` or `spent`, not {named}",
         scope.place(left.span),
         help=f"did you mean `{guesses[0]}`?" if guesses else "write, for example, `score >= 0.9`",
+        instead="".join(guesses[:1]),
     )
     return BAD
 

@@ -117,7 +117,7 @@ def _number(context: Context, value: Value, want: Number, place: Place) -> Value
     if (low is not None and value < low) or (high is not None and value > high):
         context.error(
             "E121",
-            f"{show(value)} is out of range: {describe(want)}, is wanted here",
+            f"{show(value)} is out of range: {describe(want)} is wanted here",
             place,
             help=f"the nearest is {low if low is not None and value < low else high}",
         )
@@ -237,7 +237,7 @@ def _refuse(context: Context, value: Value, want: Type, place: Place) -> None:
         shown = example(want)
         context.error(
             "E120",
-            f"{describe(want)}{',' if ', ' in describe(want) else ''} is wanted here, not {show(value)}",
+            f"{describe(want)} is wanted here, not {show(value)}",
             place,
             help=f"write, for example, `{shown}`" if shown else "",
         )

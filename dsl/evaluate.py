@@ -19,8 +19,8 @@ from .declared_types import declared_type, of_value
 from .fields import got, missing, noun_fields
 from .kinds import KINDS
 from .library import Library, LibraryError, resolve
-from .problem import Edit, Label, Problem, Severity
-from .program import Flow, Limited, Model, Verifier
+from .problem import MOST_REPORTS, Edit, Label, Problem, Severity
+from .program import Endpoint, Flow, Limited, Model, Verifier
 from .reading import show
 from .scope import Files
 from .shapes import Shapes, stand_in
@@ -56,6 +56,7 @@ from .values import (
 # A level costs up to five frames of the interpreter's usual 1,000; what costs more counts as more levels.
 MOST_DEEP = 110
 MOST_STEPS = 50_000  # about a second; the rows of a file are not counted
+ENOUGH = 5 * MOST_REPORTS  # errors; several may be told of one place, and only the first is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class Evaluator:
     )
     _depth: int = 0
     _steps: int = 0
+    _errors: int = 0
 
     @property
     def library(self) -> Library:
@@ -116,6 +118,8 @@ class Evaluator:
 
     def raw(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
         self._steps += 1
+        if self._errors > ENOUGH:
+            return BAD
         if self._depth >= MOST_DEEP or self._steps > MOST_STEPS:
             self._too_much(scope.place(expr.span))
             return BAD
@@ -176,6 +180,8 @@ class Evaluator:
                 if PROMPT in options(want):
                     return prompts.template(self, expr, scope)
                 return prompts.constant(self, expr, scope)
+            case syntax.String() if PROMPT in options(want):
+                return prompts.plain(self, expr, scope)
             case _:
                 return expressions.literal(expr)
 
@@ -216,7 +222,7 @@ class Evaluator:
             self._steps = steps
             return made
 
-        return tasks.each_row(self, rows, amended, lambda: len(self.problems))
+        return tasks.each_row(rows, amended, self.problems)
 
     # --- names and declarations ------------------------------------------------------------------
 
@@ -295,6 +301,9 @@ class Evaluator:
         value = self.raw(expr, scope, Plain(kind))
         if isinstance(value, Noun) and value.kind == kind:
             return value
+        if kind == "model" and isinstance(value, Endpoint):
+            field = syntax.Field("endpoint", expr.span, None, expr, expr.span)
+            return Noun(kind, "model", {"endpoint": (field, scope)}, scope.place(expr.span))
         return fit(self, value, Plain(kind), scope.place(expr.span))
 
     def _named(self, value: Value, declaration: syntax.Declaration, place: Place) -> Value:
@@ -426,6 +435,7 @@ class Evaluator:
         instead: str = "",
         severity: Severity = "error",
     ) -> None:
+        self._errors += severity == "error"
         edits = (Edit(place.span, instead),) if instead else ()
         self.problems.append(
             Problem(

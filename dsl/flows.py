@@ -7,7 +7,7 @@ from .conditions import only
 from .context import Bound, Context
 from .convert import flow_of
 from .kinds import CONDITION_NAMES
-from .names import did_you_mean
+from .names import did_you_mean, near
 from .program import (
     Branch,
     Condition,
@@ -23,7 +23,7 @@ from .program import (
     Then,
     Verifier,
 )
-from .reading import as_int, as_word, items
+from .reading import as_int, as_word, items, setting
 from .shapes import Shape, after, gives, role_shape, stand_in, takes
 from .source import Place
 from .teams import team
@@ -102,7 +102,15 @@ def _parallel(context: Context, bound: Bound) -> Value:
     )
     _needs(context, bound, flow)
     if bound.known("migrate") and isinstance(bound.value("migrate"), Policy):
-        context.mark(flow, (Later("`migrate`", bound.at("migrate")),))
+        context.mark(
+            flow,
+            (
+                Later(
+                    f"{setting('migrate', bound.value('migrate'))} of `parallel`",
+                    bound.at("migrate"),
+                ),
+            ),
+        )
     return _shaped(context, flow, "its branches take different things")
 
 
@@ -238,8 +246,10 @@ def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
                 inner.places[key],
                 help=did_you_mean(key, answers) or "it answers " + ", ".join(answers),
             )
+    wrong = [key for key in inner.values if key not in answers]
     for answer in answers:
-        if answer not in inner.values:
+        meant = any(near(key, answers, 1) == [answer] for key in wrong)
+        if answer not in inner.values and not meant:
             context.error(
                 "E205",
                 f"`{by.name}` may answer `{answer}`, and there is no such case",

@@ -1,6 +1,7 @@
 """Names: what stands for what, and what to say of a name that stands for nothing."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from . import syntax
 from .calls import FORMS, all_words
@@ -18,6 +19,7 @@ from .types import (
     RUN,
     TASK,
     VERIFIER,
+    WRITTEN,
     Plain,
     Type,
     accepts,
@@ -57,6 +59,8 @@ def attribute(context: Context, expr: syntax.Attribute, scope: Scope) -> Value:
     match value:
         case Unknown():
             return BAD
+        case ModuleName(module=module) if not module.is_known:
+            return BAD
         case ModuleName(module=module):
             inner = Scope(module, module.source, {})
             found = context.find(expr.name, inner) if _has(inner, expr.name) else None
@@ -89,7 +93,7 @@ def _has(scope: Scope, name: str) -> bool:
 
 def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> None:
     place = scope.place(expr.span)
-    guesses = near(expr.name, dict.fromkeys((*words(want), *_fitting(context, scope, want))))
+    guesses = near(expr.name, chain(words(want), _fitting(context, scope, want)))
     everywhere = all_words()
     if expr.name in everywhere and not words(want):
         context.error(
@@ -100,7 +104,7 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
         )
     elif where := _belongs(expr.name):
         context.error("E105", f"`{expr.name}` is known only in {where}", place)
-    elif words(want) and not _nouns(want):
+    elif words(want) and (not _nouns(want) or (guesses and guesses[0] in words(want))):
         allowed = guesses or list(words(want))
         context.error(
             "E125",
@@ -110,7 +114,6 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
             instead="".join(guesses[:1]),
         )
     else:
-        guesses = guesses or near(expr.name, _names(scope))
         context.error(
             "E105",
             f"there is no {_noun(want)} `{expr.name}`",
@@ -141,7 +144,8 @@ def _noun(want: Type) -> str:
 def _declare(want: Type, name: str) -> str:
     nouns = _nouns(want)
     if not nouns:
-        return ""
+        written = next((w for w, kind in WRITTEN.items() if kind in tuple(options(want))), "")
+        return f"declare it: `param {name}: {written} = …`" if written else ""
     kind = nouns[0].name
     if kind == "flow":
         return f"declare it: `flow {name} = …` or `role {name} {{ … }}`"
@@ -149,8 +153,8 @@ def _declare(want: Type, name: str) -> str:
 
 
 def _fitting(context: Context, scope: Scope, want: Type) -> Iterator[str]:
-    """The names in scope whose kind is wanted."""
-    nouns = _nouns(want) or list(_NOUNS)
+    """The names in scope whose kind is wanted, and those whose kind is not known without looking."""
+    nouns = list(_NOUNS) if want == ANY else _nouns(want)
     if FLOW in nouns:
         nouns = [*nouns, ROLE]
     for name, value in scope.locals.items():
@@ -166,13 +170,6 @@ def _fitting(context: Context, scope: Scope, want: Type) -> Iterator[str]:
             yield form.name
     if ROLE in nouns:
         yield from ("agent", "ceo", "recruiter")
-
-
-def _names(scope: Scope) -> Iterator[str]:
-    yield from scope.locals
-    yield from scope.module.declared
-    yield from scope.module.imported
-    yield from FORMS
 
 
 def flow_path(working: list[syntax.Declaration], declaration: syntax.Declaration) -> str:

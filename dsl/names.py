@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from itertools import islice
 
 _ENOUGH = 0.6  # of 1: difflib's own cut-off for "close"
 _SWAPPED = 0.99  # the same letters in another order: the commonest slip, which difflib rates low
+_MOST = 2_000  # candidates: a program of more names waits for no guess
 _LONGEST = 80  # characters: comparing takes the square of the length
 
 
@@ -17,7 +19,7 @@ def near(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
         return []
     matcher = SequenceMatcher(b=name.lower(), autojunk=False)
     scored: list[tuple[float, str]] = []
-    for candidate in sorted(set(candidates) - {name}):
+    for candidate in sorted(set(islice(candidates, _MOST)) - {name}):
         matcher.set_seq1(candidate[:_LONGEST].lower())
         if matcher.real_quick_ratio() >= _ENOUGH and matcher.quick_ratio() >= _ENOUGH:
             swapped = sorted(candidate.lower()) == sorted(name.lower())

@@ -8,7 +8,7 @@ from .convert import budget_of
 from .fields import Got
 from .program import Budget, Endpoint, Limits, Model, Price, Role, Sampling, Scalar, Template, Text
 from .prompts import roots
-from .reading import as_int, as_text, as_word, items, show
+from .reading import as_int, as_text, as_word, items, setting, show
 from .source import Place
 from .values import Fields, Later, Noun, Policy, Quantity, Ratio, Schema, Unknown, Value, Word
 from .verifiers import host_of, is_loopback
@@ -37,7 +37,7 @@ def build_model(context: Context, noun: Noun, got: Got) -> Model:
     )
     if got.given("rent"):
         _check_rent(context, got)
-        context.mark(model, (Later("`rent` of a model", got.at("rent")),))
+        context.mark(model, (Later(f"`rent` of model `{noun.name}`", got.at("rent")),))
     return model
 
 
@@ -192,9 +192,15 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
         _budget(got),
         _takes(prompt, system),
     )
-    later = [Later(f"`{name}` of a role", got.at(name)) for name in _NOT_YET if got.given(name)]
+    later = [
+        Later(f"`{name}` of role `{noun.name}`", got.at(name))
+        for name in _NOT_YET
+        if got.given(name)
+    ]
     if got.known("sees") and isinstance(got.value("sees"), Policy):
-        later.append(Later("`sees = last(k)` of a role", got.at("sees")))
+        later.append(
+            Later(f"{setting('sees', got.value('sees'))} of role `{noun.name}`", got.at("sees"))
+        )
     context.mark(role, tuple(later))
     return role
 

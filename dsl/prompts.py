@@ -8,7 +8,7 @@ from .kinds import FILTERS, PROMPT_NAMES
 from .names import did_you_mean, near
 from .program import FilterCall, Scalar, Slot, Template, Text
 from .reading import as_text, show, written
-from .source import Place
+from .source import Place, Span
 from .types import ANY
 from .values import BAD, Items, Quantity, Row, Scope, Unknown, Value, Word
 
@@ -23,6 +23,19 @@ def constant(context: Context, prompt: syntax.Prompt, scope: Scope) -> Value:
     """A text written as a prompt, where nothing of a running agent is known."""
     parts = [_part(context, part, scope, running=False) for part in prompt.parts]
     return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def plain(context: Context, text: syntax.String, scope: Scope) -> Value:
+    """A prompt written as a string, which has no slots; W608 where it seems to have one."""
+    if "{{" in text.value:
+        context.error(
+            "W608",
+            "a string has no slots: agents will read the braces",
+            scope.place(text.span),
+            help='write the prompt between `"""`',
+            severity="warning",
+        )
+    return text.value
 
 
 def roots(parts: Template | None) -> set[str]:
@@ -63,6 +76,9 @@ def _part(
             help="write it into the role's `prompt`; here only parameters and constants are known",
         )
         return Text("")
+    if path is not None and running and context.find(path[0], scope) is None:
+        _unknown_root(context, path[0], scope, part.value.span)
+        return Text("")
     value = context.value(part.value, scope, ANY)
     text = _text(context, value, filters, scope.place(part.span))
     return Text(text.replace("\n", "\n" + " " * part.column))
@@ -75,6 +91,21 @@ def _path(expr: syntax.Expr) -> tuple[str, ...] | None:
         names.append(expr.name)
         expr = expr.value
     return (expr.name, *reversed(names)) if isinstance(expr, syntax.Name) else None
+
+
+def _unknown_root(context: Context, root: str, scope: Scope, span: Span) -> None:
+    if root in scope.module.file.lost:
+        return
+    place = scope.place(Span(span.start, span.start + len(root)))
+    known = [*PROMPT_NAMES, *scope.locals, *scope.module.declared]
+    context.error(
+        "E105",
+        f"a prompt knows no `{root}`",
+        place,
+        help=did_you_mean(root, known)
+        or "it knows " + ", ".join(f"`{name}`" for name in PROMPT_NAMES) + " and parameters",
+        instead="".join(near(root, known, 1)),
+    )
 
 
 def _check_path(context: Context, path: tuple[str, ...], place: Place) -> None:
@@ -94,6 +125,7 @@ def _check_path(context: Context, path: tuple[str, ...], place: Place) -> None:
         help="write " + " or ".join(f"`{root}.{name}`" for name in guesses)
         if known
         else f"write `{root}`",
+        instead=f"{root}.{near(wrong, known)[0]}" if len(rest) == 1 and near(wrong, known) else "",
     )
 
 

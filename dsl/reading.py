@@ -6,6 +6,7 @@ from .values import (
     Dimension,
     Items,
     Noun,
+    Policy,
     Quantity,
     Unknown,
     UserFlow,
@@ -50,12 +51,25 @@ def written(value: Value) -> str:
             return name
         case Quantity(dimension=dimension, amount=amount):
             return _quantity(dimension, amount)
+        case Policy(name="lease", amount=amount):
+            return f"lease({_quantity('time', amount)})"
+        case Policy(name=name, amount=amount):
+            return f"{name}({amount})"
         case Items(items=items):
             return "[" + ", ".join(written(item) for item in items) + "]"
         case Noun(name=name):
             return name
         case _:
             return describe(type_of(value))
+
+
+def setting(name: str, value: Value) -> str:
+    """A setting for a sentence: `rounds = 3`; its name alone where its value has parts."""
+    match value:
+        case None | bool() | int() | float() | Word() | Policy() | Quantity():
+            return f"`{name} = {written(value)}`"
+        case _:
+            return f"`{name}`"
 
 
 def _quantity(dimension: Dimension, amount: int | float) -> str:

@@ -116,7 +116,7 @@ class Files:
         elif name in module.imported:
             self._twice(name, place, module.imported[name].place)
         else:
-            missing = Module(module.source, _nothing(), {}, {})
+            missing = Module(module.source, _nothing(), {}, {}, is_known=False)
             module.imported[name] = Imported(target or missing, member, place)
 
     def _target(self, module: Module, statement: syntax.Import) -> Module | None:

@@ -9,6 +9,7 @@ from .context import Bound, Context
 from .fields import Got
 from .kinds import PASS_NAMES
 from .library import LibraryError
+from .problem import Problem
 from .program import Condition, Scalar, Task, Verifier
 from .reading import as_text, as_word
 from .types import TASK
@@ -32,10 +33,16 @@ def build(context: Context, noun: Noun, got: Got) -> Value:
         _pass_rule(context, got),
         "lower" if better == "lower" else "higher",
     )
-    later = [Later(f"`{name}` of a task", got.at(name)) for name in _NOT_YET if got.given(name)]
+    later = [
+        Later(f"`{name}` of task `{noun.name}`", got.at(name))
+        for name in _NOT_YET
+        if got.given(name)
+    ]
     if as_word(got.value("style"), "discuss") == "work":
-        later.append(Later("`style = work`", got.at("style")))
-    ignored = [Later("`files` of a task", got.at("files"))] if got.given("files") else []
+        later.append(Later(f"`style = work` of task `{noun.name}`", got.at("style")))
+    ignored = (
+        [Later(f"`files` of task `{noun.name}`", got.at("files"))] if got.given("files") else []
+    )
     return Tasks((task,), tuple(later), tuple(ignored))
 
 
@@ -109,23 +116,23 @@ def _parsed(
 
 
 def each_row(
-    context: Context,
     rows: RowSet,
     amended: Callable[[Value], Value],
-    problems: Callable[[], int],
+    problems: list[Problem],
 ) -> Value:
     """A task for each line; amended makes the task of one row. Stops at the first line with a mistake.
 
-    problems counts what has been reported, so that a mistake is told once, with its line.
+    problems: what has been reported; what a line adds to it is told with that line's number.
     """
     if rows.lines is None:
         return amended(BAD)
     tasks: list[Task] = []
     for number, row in rows.lines:
-        before = problems()
+        before = len(problems)
         made = amended(Row(row))
-        if problems() > before:
-            context.error("E131", f"line {number} of {rows.path} makes no task", rows.place)
+        if len(problems) > before:
+            note = f"seen with line {number} of {rows.path}"
+            problems[before:] = [replace(p, notes=(*p.notes, note)) for p in problems[before:]]
             return BAD
         if isinstance(made, Tasks):
             tasks += [replace(task, name=f"{task.name}/{number}") for task in made.tasks]

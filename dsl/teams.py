@@ -9,7 +9,7 @@ from .context import Bound, Context
 from .kinds import TEAM_CONDITION_NAMES
 from .nouns import seen
 from .program import Ceo, Condition, Member, Model, Role, Team
-from .reading import as_int, as_word, items
+from .reading import as_int, as_word, items, setting
 from .shapes import stand_in
 from .types import ROLE
 from .values import Counted, Items, Later, Policy, Unknown, Value, is_condition
@@ -208,21 +208,14 @@ def _contradictions(context: Context, bound: Bound, made: Team) -> None:
 
 def _later(bound: Bound, made: Team) -> list[Later]:
     """What the settings ask for that does not run yet."""
-    later: list[Later] = []
-    if made.style == "work":
-        later.append(Later("`style = work`", bound.at("style")))
-    if made.order in ("relay", "ceo"):
-        later.append(Later(f"`order = {made.order}`", bound.at("order")))
-    for name, off in (
-        ("cycles", 1),
-        ("workspace", "private"),
-        ("claims", "none"),
-        ("compat", "none"),
-    ):
-        if bound.known(name) and _differs(bound.value(name), off):
-            later.append(Later(f"`{name}` of a team", bound.at(name)))
-    given = (name for name in ("execute", "evaluate", "turns") if bound.given(name))
-    return [*later, *(Later(f"`{name}` of a team", bound.at(name)) for name in given)]
+    names: list[str] = ["style"] if made.style == "work" else []
+    names += ["order"] if made.order in ("relay", "ceo") else []
+    off: dict[str, int | str] = {
+        "cycles": 1, "workspace": "private", "claims": "none", "compat": "none"
+    }  # fmt: skip
+    names += [n for n in off if bound.known(n) and _differs(bound.value(n), off[n])]
+    names += [name for name in ("execute", "evaluate", "turns") if bound.given(name)]
+    return [Later(f"{setting(n, bound.value(n))} of `team`", bound.at(n)) for n in names]
 
 
 def _differs(value: Value, off: int | str) -> bool:

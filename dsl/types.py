@@ -158,18 +158,25 @@ def describe(kind: Type) -> str:
             return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
         case Number():
             return _number(kind)
-        case Words(words=names, quoted=quoted):
-            shown = [f'"{n}"' if quoted else n for n in names]
+        case Words():
+            shown = _alternatives(kind)
             return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
         case Setting(name=name):
             return f"{name}(…)"
         case ListOf(item=item):
-            return f"a list, each {describe(item)}"
+            return f"a list (each {describe(item)})"
         case RecordOf(name=name):
             return f"a record of {name}"
         case Either(options=several):
-            parts = [describe(option) for option in several]
+            parts = [part for option in several for part in _alternatives(option)]
             return f"{', '.join(parts[:-1])} or {parts[-1]}"
+
+
+def _alternatives(kind: Type) -> list[str]:
+    """What an `or` lists of kind: each word of a policy, everything else as one."""
+    if isinstance(kind, Words):
+        return [f'"{word}"' if kind.quoted else word for word in kind.words]
+    return [describe(kind)]
 
 
 def _number(kind: Number) -> str:
@@ -178,9 +185,9 @@ def _number(kind: Number) -> str:
         case None, None:
             return name
         case low, None:
-            return f"{name}, at least {low}"
+            return f"{name} from {low} up"
         case None, high:
-            return f"{name}, at most {high}"
+            return f"{name} up to {high}"
         case low, high:
             return f"{name} from {low} to {high}"
 

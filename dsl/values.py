@@ -190,12 +190,13 @@ class Wrapper:
 
 @dataclass(eq=False)
 class Module:
-    """One file, parsed: what it declares and imports, by name."""
+    """One file, parsed: what it declares and imports, by name. is_known False: it could not be had."""
 
     source: Source
     file: syntax.File
     declared: dict[str, syntax.Declaration]
     imported: dict[str, "Imported"]
+    is_known: bool = True
 
 
 @dataclass(frozen=True, eq=False)
