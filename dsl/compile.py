@@ -30,6 +30,7 @@ class Choice:
     expression and task make a run of their own (`-e EXPR --task NAME`): the file may then be empty.
     task names a task of the file, else a family (`words`). models replace those of the file by name;
     default_model replaces the default one (`--model URL`). budget can only tighten the run's.
+    default_url is where `openai(…)` without an address goes (`OPENAI_BASE_URL`); None: to the vendor.
     allow says whether a run may use `kind`, `value` (env, file, python, host). None refuses nothing: it is
     for texts that were allowed before, such as those of a stored run.
     """
@@ -43,6 +44,7 @@ class Choice:
     models: Mapping[str, Model] = field(default_factory=dict[str, Model])
     default_model: Model | None = None
     budget: Budget = Budget()
+    default_url: str | None = None
     allow: Callable[[str, str], bool] | None = None
 
 
@@ -74,7 +76,7 @@ def compile_run(
     draft = finished(evaluator, drafts.within(draft, choice.budget), final=True)
     used, default = models(evaluator, main, draft, final=True)
     if allow is not None:
-        require(evaluator, allow, draft, used)
+        require(evaluator, allow, draft, used, default_url=choice.default_url)
     notes = _accepted(evaluator.problems, main)
     return _program(evaluator, main, choice, draft, used, default), (*warnings, *notes)
 

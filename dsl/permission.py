@@ -1,11 +1,12 @@
 """What a run touches outside its own text, and whether it may: files, variables, hosts, Python."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from .draft import Draft, verifiers
 from .evaluate import Ask, Evaluator
 from .program import EnvRef, Model
-from .verifiers import VENDOR_HOST, host_of
+from .verifiers import DEFAULT_HOST, VENDOR_HOST, host_of, is_loopback
 
 Allow = Callable[[str, str], bool]
 
@@ -32,12 +33,27 @@ def permits(evaluator: Evaluator, allow: Allow, ask: Ask) -> bool:
     return False
 
 
-def require(evaluator: Evaluator, allow: Allow, draft: Draft, models: Mapping[str, Model]) -> None:
-    """Report what the run uses and may not; what it only declares needs no permission."""
+def require(
+    evaluator: Evaluator,
+    allow: Allow,
+    draft: Draft,
+    models: Mapping[str, Model],
+    *,
+    default_url: str | None,
+) -> None:
+    """Report what the run uses and may not; what it only declares needs no permission.
+
+    default_url: where endpoints without an address are; None: at the vendor's.
+    """
     used = _used(draft, models)
+    host = (host_of(default_url) if default_url else None) or VENDOR_HOST
     for ask in evaluator.asked:
-        if (ask.kind, ask.value) in used:
+        if (ask.kind, ask.value) not in used:
+            continue
+        if (ask.kind, ask.value) != ("host", DEFAULT_HOST):
             permits(evaluator, allow, ask)
+        elif not is_loopback(host):
+            permits(evaluator, allow, replace(ask, value=host))
 
 
 def _used(draft: Draft, models: Mapping[str, Model]) -> set[tuple[str, str]]:
@@ -49,7 +65,7 @@ def _used(draft: Draft, models: Mapping[str, Model]) -> set[tuple[str, str]]:
         url = endpoint.base_url
         used |= {("env", ref.name) for ref in (url, endpoint.key) if isinstance(ref, EnvRef)}
         if isinstance(url, str):
-            used.add(("host", host_of(url) or ""))
+            used.add(("host", host_of(url) or url))
         elif url is None and endpoint.kind == "openai":
-            used.add(("host", VENDOR_HOST))
+            used.add(("host", DEFAULT_HOST))
     return used

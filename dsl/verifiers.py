@@ -15,6 +15,9 @@ from .values import BAD, Counted, Items, Policy, Quantity, Unknown, Value
 # Checked with all the others, and refused when a run would use them.
 NOT_YET = frozenset({"command", "http", "judge", "panel", "all_of", "any_of", "weighted"})
 VENDOR_HOST = "api.openai.com"
+DEFAULT_HOST = (
+    ""  # of an endpoint without an address: the vendor's, or what the environment says instead
+)
 
 Args = Mapping[str, Scalar | tuple[Scalar, ...]]
 
@@ -162,7 +165,7 @@ def _openai(context: Context, bound: Bound) -> Value:
     if isinstance(url, str):
         _ask_host(context, url, bound)
     elif url is None:
-        context.ask("host", VENDOR_HOST, bound.place)
+        context.ask("host", DEFAULT_HOST, bound.place)
     key = bound.value("key")
     return Endpoint(
         "openai",

@@ -56,9 +56,16 @@ class Request:
 
 
 def compiled(
-    request: Request, library: Library, allow: Callable[[str, str], bool] | None = None
+    request: Request,
+    library: Library,
+    allow: Callable[[str, str], bool] | None = None,
+    *,
+    default_url: str | None = None,
 ) -> tuple[Program, tuple[Problem, ...]]:
-    """The request as a Program under its caps, with the warnings. Raises ProgramError."""
+    """The request as a Program under its caps, with the warnings. Raises ProgramError.
+
+    default_url: where endpoints without an address are, from the environment; None: at the vendor's.
+    """
     named = {choice.name: choice.model() for choice in request.models if choice.name is not None}
     default = [choice.model() for choice in request.models if choice.name is None]
     choice = Choice(
@@ -69,6 +76,7 @@ def compiled(
         models=named,
         default_model=default[-1] if default else None,
         budget=request.budget,
+        default_url=default_url,
         allow=allow,
     )
     program, warnings = compile_run(request.source, library, choice)

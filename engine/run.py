@@ -27,6 +27,7 @@ from podium.dsl.source import Source
 from .access import Door, check_budget, door
 from .call import Client
 from .caps import budget_of
+from .clients.address import BASE
 from .clients.http import HttpClient
 from .event import CallAnswered, CallFailed
 from .fold import Fold, fold_for
@@ -201,7 +202,7 @@ class Engine:
             asked = Request(source, run, values, expression, task, (), budget_of(budget), seed)
             library = DiskLibrary(source.name)
             allowed = allowance((*self._allow, *allow))
-            program, _ = compiled(asked, library, allowed)
+            program, _ = compiled(asked, library, allowed, default_url=self._environ.get(BASE))
             request = to_json(replace(asked, texts=program.sources))
         begin = partial(self._create, program, request or {}, name, key)
         try:

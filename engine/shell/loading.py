@@ -13,6 +13,7 @@ from podium.dsl.problem import Problem
 from podium.dsl.program import Program
 from podium.dsl.source import Source
 
+from ..clients.address import BASE
 from ..library import ALLOWED_KINDS, DiskLibrary, allowance
 from ..request import Request, compiled
 from .exits import ShellError
@@ -42,7 +43,7 @@ def load(file: str | None, asked: Asked, environ: Mapping[str, str]) -> Loaded:
     request = request_of(source, asked, (d.name for d in params(tree)), environ)
     library = DiskLibrary(source.name)
     rules = (*allow_rules(asked.allow, request.models), *project_rules(library.root / PROJECT))
-    program, warnings = compiled(request, library, allowance(rules))
+    program, warnings = compiled(request, library, allowance(rules), default_url=environ.get(BASE))
     _check_models(request, program, tree)
     reach(library.root)
     return Loaded(request, program, warnings)
