@@ -15,7 +15,7 @@ param topic: text = "a bridge at night"
 
 # A role says what one agent is asked. {{ ... }} is filled in when it runs.
 role writer {
-  max_output = 60 tokens
+  max_output = 100 tokens
   prompt     = """{{ task.statement }}"""
   sampling   = { temperature = 0.8, stop = ["\n"] }
 }
