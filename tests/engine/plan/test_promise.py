@@ -149,11 +149,12 @@ class Server:
 
     chance: random.Random
     hard: bool
+    window: int = WINDOW
 
     def answer(self, call: ModelCall) -> Say:
         chance = random.Random(f"{self.chance.random()} {call.address}")
         text = self._text(call, chance)[: call.max_output]
-        longest = min(WINDOW, bound(call.messages, call.schema))
+        longest = min(self.window, bound(call.messages, call.schema))
         if self.hard:
             usage = Usage(input=longest, output=call.max_output)
         else:
@@ -198,11 +199,15 @@ async def played(folder: Path, text: str, server: Server) -> RunResult:
 
 
 def compared(text: str, folder: Path, seed: int, *, hard: bool) -> None:
+    compare(text, folder, Server(random.Random(seed), hard))
+
+
+def compare(text: str, folder: Path, server: Server) -> None:
     program, _ = compile_run(Source("x.team", text), MemoryLibrary(), Choice())
     planned = plan(program)
     clock = trio.testing.MockClock(autojump_threshold=0)
     options: dict[str, Any] = {"clock": clock}
-    work = partial(played, folder, text, Server(random.Random(seed), hard))
+    work = partial(played, folder, text, server)
     result = anyio.run(work, backend="trio", backend_options=options)
     folded = result.folded
     totals = folded.totals()
@@ -262,3 +267,46 @@ def test_a_run_under_budgets_spends_what_its_plan_says(
     header = HEADER.replace("PRICE", PRICE)
     text = f"{header}run main {{\n  task = hello\n  flow = {flow}\n  budget = [{budget}]\n}}\n"
     compared(text, tmp_path_factory.mktemp("run"), seed, hard=hard)
+
+
+# --- one way to lengthen a prompt at a time --------------------------------------------------------
+
+WIDE = 100_000
+ROLES = f"""
+model m {{
+  endpoint = openai("m", base_url = "http://127.0.0.1:1"), context = {WIDE} tokens, price = none
+}}
+role long {{ prompt = \"\"\"Go\"\"\" max_output = 1500 tokens }}
+role short {{ prompt = \"\"\"On\"\"\" max_output = 10 tokens }}
+role mends {{ prompt = \"\"\"Mend {{{{ attempt.answer | clip(1 tokens) }}}}\"\"\" max_output = 10 tokens }}
+role quotes {{ prompt = \"\"\"This is indented: {{{{ attempt.answer }}}}\"\"\" max_output = 1500 tokens }}
+role looks_back {{ prompt = \"\"\"{{{{ attempt.before.answer }}}} or {{{{ attempt.score }}}}\"\"\" }}
+role lists {{ prompt = \"\"\"{{{{ attempts | bullets }}}}\"\"\" }}
+role other {{ prompt = \"\"\"You\"\"\" max_output = 1500 tokens }}
+task t {{ statement = \"\"\"{"word " * 1_000}\"\"\" }}
+"""
+
+
+@dataclass
+class Lines(Server):
+    """Replies of as many lines as their cap has room for."""
+
+    def _text(self, call: ModelCall, chance: random.Random) -> str:
+        first, last = chance.choices("abcdefghijklmnopqrstuvwxyz", k=2)
+        return first + "\n" * (call.max_output - 2) + last
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        "long -> quotes",
+        "long -> quotes -> looks_back",
+        "parallel(2) of long -> lists",
+        "parallel(1, budget = [1 calls]) of (long -> mends) -> vote -> quotes",
+        "team(2, members = [1 of long, 1 of other], rounds = 1)",
+        "team(2, members = [2 of long], sees = last(1), rounds = 3)",
+    ],
+)
+def test_replies_that_are_all_lines_cost_no_more_than_planned(tmp_path: Path, flow: str) -> None:
+    text = f"{ROLES}run main {{\n  task = t\n  flow = {flow}\n}}\n"
+    compare(text, tmp_path, Lines(random.Random(1), hard=True, window=WIDE))

@@ -101,3 +101,12 @@ def test_a_wrong_program_is_exit_2_in_both_forms(folder: Path) -> None:
     assert (result.exit_code, result.stdout) == (Exit.USAGE, "")
     assert "nobody" in result.stderr
     assert json.loads(planned("bad.team", "--json").stdout)["problems"]
+
+
+def test_a_missing_file_and_a_wrong_setting_are_exit_2_with_a_message() -> None:
+    gone = planned("gone.team")
+    assert (gone.exit_code, gone.stdout) == (Exit.USAGE, "")
+    assert 'there is no file "gone.team"' in gone.stderr
+    wrong = planned("paid.team", "--set", "copies=20")
+    assert wrong.exit_code == Exit.USAGE
+    assert "copies" in wrong.stderr
