@@ -61,12 +61,13 @@ def _quiet(_: str) -> None:
 
 def _alone(error: BaseException) -> BaseException:
     """What groups of one, within groups of one, hold."""
-    while isinstance(error, BaseExceptionGroup):
-        inner = cast(BaseExceptionGroup[BaseException], error).exceptions
-        if len(inner) != 1:
-            break
-        error = inner[0]
-    return error
+    found: BaseException = error
+    while isinstance(found, BaseExceptionGroup):
+        group = cast(BaseExceptionGroup[BaseException], found)
+        if len(group.exceptions) != 1:
+            return group
+        found = group.exceptions[0]
+    return found
 
 
 class Engine:

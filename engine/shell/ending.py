@@ -6,9 +6,10 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from ..event import RunEnded, Stamped
 from ..fold import Fold, result_json
 from .called import called
-from .exits import Exit, exit_of
+from .exits import Exit, ShellError, exit_of
 from .options import DEFAULT_STORE
 from .safe import safe, safe_json
 from .session import Ended, Viewing
@@ -32,6 +33,17 @@ def conclude(ended: Ended, viewing: Viewing) -> Exit:
     elif code != Exit.PASSED:
         click.echo(f"{headline(folded)}\n{_next(folded, ended.run, viewing.store)}", err=True)
     return code
+
+
+def not_begun(error: ShellError, viewing: Viewing, run: str | None = None) -> None:
+    """The JSON answer of a run that could not begin, such as for an endpoint that is down; the message
+    itself goes to standard error. run: the one that was to be taken up, and still can be."""
+    if not viewing.as_json or error.code != Exit.FAILED:
+        return
+    folded = Fold()
+    end = RunEnded("failed", error.message, run is not None, None, None, None, 0.0)
+    folded.add(Stamped(0, 0.0, end))
+    click.echo(safe_json({**result_json("", folded, None, viewing.store), "run": run}))
 
 
 def code_of(folded: Fold, *, interrupted: bool = False) -> Exit:

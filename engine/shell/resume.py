@@ -12,7 +12,7 @@ from ..event import CallAnswered, CallFailed, CallIntended
 from ..library import project_root
 from ..store import RunOwned, RunRecord, Store
 from .doors import Doors
-from .ending import conclude
+from .ending import conclude, not_begun
 from .exits import ShellError
 from .loading import reach
 from .options import viewing, viewing_options
@@ -51,6 +51,9 @@ def command(ctx: click.Context, /, *, run: str | None, **shown: Any) -> None:
         ended = carry(partial(doors.opened, view.store), partial(_begin, record.id), view)
     except ProgramError as error:
         reject(error, as_json=view.as_json)
+    except ShellError as error:
+        not_begun(error, view, record.id)
+        raise
     ctx.exit(conclude(ended, view))
 
 

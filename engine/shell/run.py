@@ -12,7 +12,8 @@ from podium.dsl.problem import ProgramError
 
 from ..request import to_json
 from .doors import Doors
-from .ending import conclude
+from .ending import conclude, not_begun
+from .exits import ShellError
 from .inputs import Asked
 from .loading import Loaded, load, params
 from .options import viewing, viewing_options
@@ -143,6 +144,9 @@ def command(
         ended = carry(partial(doors.opened, view.store), partial(_begin, loaded), view)
     except ProgramError as error:
         reject(error, as_json=view.as_json)
+    except ShellError as error:
+        not_begun(error, view)
+        raise
     ctx.exit(conclude(ended, view))
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.dsl import syntax as s
-from podium.dsl.parse import MOST_REPORTS, parse, parse_expression
-from podium.dsl.problem import Problem
+from podium.dsl.parse import parse, parse_expression
+from podium.dsl.problem import MOST_REPORTS, Problem
 from podium.dsl.report import as_json, coloured, plain
 from podium.dsl.source import Source
 

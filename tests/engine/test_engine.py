@@ -9,6 +9,7 @@ import anyio
 import pytest
 import trio.testing
 
+import podium.engine
 from podium.dsl.problem import ProgramError
 from podium.dsl.program import Model
 from podium.engine import Engine, Run
@@ -121,12 +122,13 @@ async def test_what_an_account_spent_counts_after_a_restart(tmp_path: Path) -> N
 async def test_cancelling_the_scope_stops_the_run_and_leaves_nothing_held(tmp_path: Path) -> None:
     client = ScriptedClient(lambda call: Say("yes", delay=60))
     opened = engine(tmp_path / "runs.db", client)
+    runs: list[Run] = []
     with anyio.move_on_after(10):
         async with opened:
-            run = await opened.start(PROGRAM)
-            await run.result()
+            runs.append(await opened.start(PROGRAM))
+            await runs[0].result()
     assert not client.flying
-    assert run.folded.held == 0
+    assert runs[0].folded.held == 0
     store = Store.open(tmp_path / "runs.db", inline=True)
     [record] = store.runs()
     assert record.status == "interrupted"
@@ -385,3 +387,8 @@ async def test_a_run_that_died_is_folded_with_what_it_lost_and_without_its_dead_
     assert result.folded.held == 0
     assert result.folded.total == fold(events).total
     assert result.seconds == 60 + 60
+
+
+def test_every_name_the_engine_offers_is_there() -> None:
+    assert [name for name in podium.engine.__all__ if not hasattr(podium.engine, name)] == []
+    assert podium.engine.__all__ == sorted(podium.engine.__all__)

@@ -317,3 +317,14 @@ def test_a_signal_is_exit_130_and_the_resume_command(folder: Path, name: str) ->
     check_result(shown)
     assert (shown["outcome"], shown["resumable"], shown["held"]) == ("paused", True, 0)
     assert f"podium resume {shown['run']}" in err
+
+
+def test_a_run_that_could_not_begin_is_an_object_too(folder: Path) -> None:
+    (folder / "hello.team").write_text(PROGRAM.format(url="http://127.0.0.1:1", price=""))
+    ended = CliRunner().invoke(main, ["run", "hello.team", "--json"])
+    assert ended.exit_code == Exit.FAILED
+    shown = json.loads(ended.stdout)
+    assert list(shown) == RESULT
+    assert (shown["run"], shown["outcome"], shown["resumable"]) == (None, "failed", False)
+    assert "127.0.0.1:1" in shown["reason"]
+    assert shown["reason"] in ended.stderr
