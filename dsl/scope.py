@@ -68,8 +68,12 @@ class Files:
         first = module.declared.setdefault(declaration.name, declaration)
         if first is not declaration:
             self._twice(declaration.name, place, Place(module.source, first.name_span))
-        elif module.source.name != PRELUDE:
+        elif not self._is_prelude(module):
             self._shadows(declaration.name, place)
+
+    def _is_prelude(self, module: Module) -> bool:
+        """Whether module is the prelude, under its own name or read as a file."""
+        return module.source.name == PRELUDE or module.source.text == self.prelude.source.text
 
     def _twice(self, name: str, place: Place, first: Place) -> None:
         line = first.source.position(first.span.start).line
