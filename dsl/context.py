@@ -29,6 +29,11 @@ class Context(Protocol):
         ...
 
     @property
+    def full(self) -> bool:
+        """So much was reported that nothing more is looked into."""
+        ...
+
+    @property
     def library(self) -> Library: ...
 
     @property

@@ -156,14 +156,7 @@ def default_model(evaluator: Evaluator, main: Module, draft: Draft) -> Model | N
     """For roles that choose none: the run's, else the file's only one, else the embedded one; None: several."""
     if draft.model is not None:
         return draft.model
-    own = [name for name, d in main.declared.items() if d.kind == "model"]
-    own += [
-        name
-        for name, item in main.imported.items()
-        if item.name is not None
-        and item.name in item.module.declared
-        and item.module.declared[item.name].kind == "model"
-    ]
+    own = main.models
     if not own:
         return EMBEDDED
     return model_named(evaluator, main, own[0]) if len(own) == 1 else None

@@ -97,6 +97,10 @@ class Evaluator:
     _errors: int = 0
 
     @property
+    def full(self) -> bool:
+        return self._errors > ENOUGH
+
+    @property
     def library(self) -> Library:
         return self.files.library
 
@@ -118,7 +122,7 @@ class Evaluator:
 
     def raw(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
         self._steps += 1
-        if self._errors > ENOUGH:
+        if self.full:
             return BAD
         if self._depth >= MOST_DEEP or self._steps > MOST_STEPS:
             self._too_much(scope.place(expr.span))

@@ -63,6 +63,8 @@ def _part(
 ) -> Text | Slot:
     if isinstance(part, syntax.PromptText):
         return Text(part.text)
+    if context.full:
+        return Text("")
     path = _path(part.value)
     filters = tuple(call for f in part.filters if (call := _filter(context, f, scope)) is not None)
     if path is not None and path[0] in PROMPT_NAMES and path[0] not in scope.locals:

@@ -6,6 +6,7 @@ checked without values by the same code that later builds it with them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeGuard
 
 from . import program, syntax
@@ -197,6 +198,15 @@ class Module:
     declared: dict[str, syntax.Declaration]
     imported: dict[str, "Imported"]
     is_known: bool = True
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The names of its models, its own first, then those it imports by name; asked once all are in."""
+        own = [name for name, d in self.declared.items() if d.kind == "model"]
+        for name, item in self.imported.items():
+            found = item.module.declared.get(item.name) if item.name is not None else None
+            own += [name] if found is not None and found.kind == "model" else []
+        return tuple(own)
 
 
 @dataclass(frozen=True, eq=False)
