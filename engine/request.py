@@ -10,10 +10,16 @@ from typing import Any
 
 from podium.dsl.compile import Choice, compile_run
 from podium.dsl.library import Library
-from podium.dsl.problem import Problem
+from podium.dsl.problem import Problem, ProgramError
 from podium.dsl.program import Budget, Endpoint, EnvRef, Model, Price, Program
 from podium.dsl.source import Source
 
+from .plan import plan
+from .plan.amounts import Amounts
+
+NO_BUDGET = "E310"
+# A bound that never binds: what a run without a budget is planned with.
+BOUNDLESS = Budget(tokens=10**15)
 Parameters = Mapping[str, tuple[str | int | float | bool, str]]
 
 
@@ -66,6 +72,23 @@ def compiled(
 
     default_url: where endpoints without an address are, from the environment; None: at the vendor's.
     """
+    try:
+        program, warnings = _compiled(request, library, allow, default_url)
+    except ProgramError as error:
+        problems = [
+            _priced(problem, request, library, allow, default_url) for problem in error.problems
+        ]
+        raise ProgramError(tuple(problems)) from None
+    seed = program.seed if request.seed is None else request.seed
+    return replace(program, seed=seed), warnings
+
+
+def _compiled(
+    request: Request,
+    library: Library,
+    allow: Callable[[str, str], bool] | None,
+    default_url: str | None,
+) -> tuple[Program, tuple[Problem, ...]]:
     named = {choice.name: choice.model() for choice in request.models if choice.name is not None}
     default = [choice.model() for choice in request.models if choice.name is None]
     choice = Choice(
@@ -79,9 +102,37 @@ def compiled(
         default_url=default_url,
         allow=allow,
     )
-    program, warnings = compile_run(request.source, library, choice)
-    seed = program.seed if request.seed is None else request.seed
-    return replace(program, seed=seed), warnings
+    return compile_run(request.source, library, choice)
+
+
+def _priced(
+    problem: Problem,
+    request: Request,
+    library: Library,
+    allow: Callable[[str, str], bool] | None,
+    default_url: str | None,
+) -> Problem:
+    """The problem; where a budget is missing, with what the plan says the run may cost."""
+    if problem.code != NO_BUDGET:
+        return problem
+    try:
+        program, _ = _compiled(replace(request, budget=BOUNDLESS), library, allow, default_url)
+    except ProgramError:
+        return problem  # there are other mistakes, which are reported beside it
+    return replace(problem, help=_suggestion(plan(program).total))
+
+
+def _suggestion(total: Amounts) -> str:
+    if total.usd is None:
+        most, expected = f"{total.tokens.most} tokens", f"{total.tokens.expected} tokens"
+    else:
+        most, expected = _dollars(total.usd.most), _dollars(total.usd.expected)
+    return f"add `budget = [{most}]` to the run: its plan is {expected} expected, {most} at most"
+
+
+def _dollars(micro: int) -> str:
+    """Rounded up to the cent: what is suggested must be enough."""
+    return f"${-(-micro // 10_000) / 100:.2f}"
 
 
 def to_json(request: Request) -> dict[str, Any]:

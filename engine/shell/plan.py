@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 
 import click
 from rich.console import Console
@@ -9,9 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from podium.dsl.problem import ProgramError
+from podium.dsl.program import Budget, Program
 
 from ..library import ALLOWED_KINDS
 from ..plan import Plan, plan
+from ..request import BOUNDLESS, NO_BUDGET
 from .inputs import Asked
 from .loading import load
 from .options import json_option
@@ -52,7 +55,7 @@ def command(
     """
     asked = Asked(run=run, expression=expression, task=task, settings=settings, allow=ANYTHING)
     try:
-        program = load(file, asked, os.environ).program
+        program = _program(file, asked)
     except ProgramError as error:
         reject(error, as_json=as_json)
     planned = plan(program)
@@ -67,6 +70,17 @@ def command(
     for line in notes(program, planned):
         console.print(Text(safe(line)), soft_wrap=True)
     console.print(Text("Nothing was called."))
+
+
+def _program(file: str | None, asked: Asked) -> Program:
+    """The program; one that only lacks a budget is planned without, to say what budget it needs."""
+    try:
+        return load(file, asked, os.environ).program
+    except ProgramError as error:
+        if {problem.code for problem in error.problems} != {NO_BUDGET}:
+            raise
+        program = load(file, replace(asked, max_tokens=str(BOUNDLESS.tokens)), os.environ).program
+        return replace(program, budget=Budget())
 
 
 def tree_of(planned: Plan) -> Table:

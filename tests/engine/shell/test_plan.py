@@ -1,6 +1,7 @@
 """`podium plan` on real files: what a person reads and what a program reads."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,41 @@ def test_a_missing_file_and_a_wrong_setting_are_exit_2_with_a_message() -> None:
     wrong = planned("paid.team", "--set", "copies=20")
     assert wrong.exit_code == Exit.USAGE
     assert "copies" in wrong.stderr
+
+
+UNLIMITED = """
+model paid {
+  endpoint = openai("m", base_url = "http://127.0.0.1:9")
+  price    = { input = $2 per 1M tokens, output = $10 per 1M tokens }
+  context  = 8k tokens
+}
+task t { statement = "Say yes."  verify = contains("yes") }
+run main { task = t  flow = parallel(3) of team(3) -> best }
+"""
+
+
+def test_a_paid_run_without_a_budget_is_planned_and_told_what_budget_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("paid.team").write_text(UNLIMITED)
+    planned = CliRunner().invoke(main, ["plan", "paid.team", "--json"])
+    assert planned.exit_code == 0
+    most = json.loads(planned.stdout)["total"]["usd"]["at_most"]
+    refused = CliRunner().invoke(main, ["run", "paid.team", "--json"])
+    assert refused.exit_code == 2
+    [problem] = json.loads(refused.stdout)["problems"]
+    suggested = re.search(r"budget = \[\$([0-9.]+)\]", problem["help"])
+    assert suggested is not None
+    assert most <= float(suggested[1]) < most + 0.02
+
+
+def test_the_suggested_budget_is_enough_to_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("paid.team").write_text(UNLIMITED)
+    refused = CliRunner().invoke(main, ["run", "paid.team", "--json"])
+    line = json.loads(refused.stdout)["problems"][0]["help"].split("`")[1]
+    Path("paid.team").write_text(UNLIMITED.replace("-> best }", f"-> best  {line} }}"))
+    assert CliRunner().invoke(main, ["plan", "paid.team"]).exit_code == 0
