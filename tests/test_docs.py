@@ -20,7 +20,7 @@ from textwrap import dedent
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("tasks/**/README.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tasks/**/README.md")])
 _BLOCK = re.compile(r"^```console([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
 
@@ -128,10 +128,13 @@ def test_what_a_page_shows_is_compared_line_by_line(prints: str, shown: str, fit
     assert bool(pattern(prints).fullmatch(shown + "\n")) is fits
 
 
-def test_the_reference_is_what_the_tables_say() -> None:
-    script = ROOT / "scripts" / "write_reference.py"
+@pytest.mark.parametrize("script", ["write_reference.py", "write_problems.py"])
+def test_what_is_written_from_tables_is_what_they_say(script: str) -> None:
     done = subprocess.run(
-        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "scripts" / script, "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 

@@ -18,6 +18,7 @@ from .safe import safe
 _COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Write a small project to start from."),
     "check": ("check", "Say what is wrong with a program."),
+    "explain": ("explain", "Say what a problem's code means."),
     "fmt": ("fmt", "Format programs."),
     "graph": ("graph", "Draw a program's flow."),
     "plan": ("plan", "Say what a run may cost, before anything is called."),

@@ -12,7 +12,9 @@ from podium.engine.shell import cli
 from podium.engine.shell.exits import Exit, ShellError
 from podium.engine.shell.init import FILES
 
-COMMANDS = ["init", "check", "fmt", "graph", "plan", "run", "resume", "show", "verify"]
+COMMANDS = [
+    *("init", "check", "explain", "fmt", "graph", "plan", "run", "resume", "show", "verify"),
+]
 
 
 def test_asking_for_the_version_loads_nothing_heavy() -> None:
