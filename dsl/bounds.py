@@ -20,6 +20,10 @@ from .program import (
 )
 
 
+# Past every sensible max_agents: a width beyond it is not counted on, and figures are then at least this.
+HUGE = 10**12
+
+
 class Bounds(NamedTuple):
     """agents: seats that may come to be. least and most: calls to models, resends left out.
 
@@ -148,12 +152,9 @@ class _Counter:
                 total.most + here.most,
                 here.width,
             )
-            if here.width > _HUGE:
+            if here.width > HUGE:
                 break
         return total._replace(least=0) if flow.until is not None else total
-
-
-_HUGE = 10**12  # past every sensible max_agents: growing further tells nothing
 
 
 def _cheapest(each: list[tuple[int, Bounds]], count: int) -> int:
