@@ -19,7 +19,6 @@ from .program import (
     Then,
 )
 
-
 # Past every sensible max_agents: a width beyond it is not counted on, and figures are then at least this.
 HUGE = 10**12
 
