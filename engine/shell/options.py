@@ -28,7 +28,12 @@ _VIEWING = (
     json_option,
     click.option("--events", metavar="PATH", help="Write every event as a JSON line."),
     click.option("--out", metavar="DIR", help="Keep the best answer so far in this folder."),
-    click.option("-q", "--quiet", is_flag=True, help="No progress; a summary only where the run did not pass."),
+    click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        help="No progress; a summary only where the run did not pass.",
+    ),
     verbose_option,
 )
 
