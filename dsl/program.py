@@ -8,6 +8,9 @@ Addresses join segments with `/`, from the run's name down. Siblings carry their
 
     main/parallel/3.squad/r1.m2      branch 3 of parallel, the squad's round 1, seat 2
     main/1.parallel/…  main/2.best   the steps of `parallel(…) of … -> best`
+
+One file of some length, because it is the one contract between language and engine: records without
+behaviour, which refer to one another and are read together.
 """
 
 from collections.abc import Mapping

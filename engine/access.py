@@ -9,7 +9,7 @@ from podium.dsl.problem import Problem, ProgramError
 from podium.dsl.program import Model, Program, Task
 
 from .admit import Admission
-from .call import Client, Interrupted
+from .call import Call, Client, Interrupted, Reply
 from .event import Event
 from .fleet import Fleet
 from .ledger import NOTHING, Amount, Ledger, Limit
@@ -75,12 +75,12 @@ class _NoRecorder:
 def least_call(program: Program, windows: Mapping[str, int], task: Task | None) -> Amount:
     """What the first call of program's flow holds: below it nothing can be sent."""
 
-    async def closed(_: object) -> None:
-        raise Interrupted
+    async def closed(call: Call) -> Reply:
+        raise Interrupted(f"{call.address} is only priced")
 
     ledger = Ledger()
     ledger.open("", Limit())
-    world = World(program, closed, ledger, _NoRecorder(), "", windows, lambda _: None)  # type: ignore[arg-type]
+    world = World(program, closed, ledger, _NoRecorder(), "", windows, lambda _: None)
     here = Here(Walk(world), program.name, "", task or Task("none", ""))
     return reserve(here, program.flow, here.task)
 

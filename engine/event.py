@@ -221,6 +221,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Usage):
         return usage_body(value)
     if isinstance(value, tuple):
+        # A field of an event: its items are JSON values.
         return list(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return value
 

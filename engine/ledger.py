@@ -180,7 +180,8 @@ class Ledger:
             for i, (limit, have) in enumerate(zip(account.limit, taken, strict=True)):
                 if limit is not None:
                     room = max(0, limit - have)
-                    best[i] = room if best[i] is None else min(best[i], room)  # type: ignore[type-var]
+                    least = best[i]
+                    best[i] = room if least is None else min(least, room)
         return Limit(*best)
 
     def tighten(self, name: str, limit: Limit) -> None:

@@ -182,7 +182,7 @@ async def live(
         _begin(run, journal, ledger)
         with run.scope:
             end = await _walked(run, journal, access, ledger, verify)
-    except Exception as error:
+    except Exception as error:  # a life ends whatever broke it; the error is in its result
         end = End(_broken(journal, error), error=None if journal.broken else error)
     finally:
         with anyio.CancelScope(shield=True):
@@ -255,7 +255,7 @@ async def _rows(world: World) -> End:
                 tasks.start_soon(row, number, task)
         done = [results[number] for number in sorted(results)]
         outcome = joined([result.outcome for result in done])
-    except Exception as error:
+    except Exception as error:  # the node ends all the same; the error goes on
         outcome = Failed("bug", repr(error))
         raise
     finally:

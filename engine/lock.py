@@ -50,7 +50,7 @@ def own(folder: Path, run: str) -> RunLock:
     path = folder / run
     for attempt in range(_ATTEMPTS):
         if attempt:
-            time.sleep(_PAUSE_S)
+            time.sleep(_PAUSE_S)  # at most 40 ms, while someone only looks at the lock
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         if _locked(fd, fcntl.LOCK_EX) and _is(fd, path):
             os.ftruncate(fd, 0)

@@ -15,7 +15,7 @@ TRIES: dict[FailureKind, int] = {
     "server": 5,
     "cut": 5,
     "silent": 5,
-    "protocol": 5,
+    "protocol": 3,  # a page in place of a stream is told within seconds
     "verifier": 2,
     "unreachable": 1,
     "credentials": 1,

@@ -51,7 +51,7 @@ def _parts(answer: Json) -> list[str]:
     fields = answer.values() if isinstance(answer, Mapping) else ()
     for items in fields:
         if isinstance(items, list):
-            return [text for item in items if (text := show(item).strip())]  # pyright: ignore
+            return [text for item in items if (text := show(item).strip())]  # pyright: ignore  # items of Json
     return []
 
 

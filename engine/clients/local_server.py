@@ -63,6 +63,7 @@ def main() -> None:
     key = os.environ.pop(KEY_VARIABLE)
     xllamacpp: Any = import_module("xllamacpp")  # native code without types
     server = xllamacpp.Server(parameters(xllamacpp, model, alias, key))  # returns when it listens
+    # The ready line, which the parent reads from this process.
     print(orjson.dumps({"url": server.listening_address}).decode(), flush=True)  # noqa: T201
     while os.getppid() == parent and not stop.wait(WATCH_S):
         pass

@@ -111,6 +111,7 @@ def adjusted(profile: Profile, changes: Mapping[str, Scalar]) -> Profile:
             value = float(value)
         if type(value) is not kind:
             raise ValueError(f"profile.{key} is {value!r}; it must be of type {kind.__name__}")
+        # The key is a field and the value of its type: both were checked above.
         profile = replace(profile, **{key: value})  # type: ignore[arg-type]
     return _checked(profile)
 

@@ -59,7 +59,7 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("podium: interrupted", err=True)
             ctx.exit(Exit.INTERRUPTED)
-        except Exception as error:
+        except Exception as error:  # the last resort: a mistake of ours, exit 5
             _apologise(error, verbose=bool(ctx.meta.get(_VERBOSE)))
             ctx.exit(Exit.BUG)
 

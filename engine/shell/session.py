@@ -122,7 +122,7 @@ def carry(
     """Run to the end, shown as viewing says. Raises ShellError where the run could not begin."""
     try:
         return anyio.run(partial(_session, make, begin, viewing))
-    except Exception as error:
+    except Exception as error:  # of the known ones the user is told; any other goes on
         found = sole(error)
         if (known := translated(found)) is not None:
             raise known from error

@@ -60,3 +60,11 @@ def test_waits_double_up_to_a_minute_and_are_never_shorter_than_that() -> None:
 def test_a_busy_endpoint_gets_what_it_asks_for_within_reason(asked: float, waits: float) -> None:
     error = CallError("busy", "slow down", retry_after_s=asked)
     assert pause(error, 1, random.Random(0)) == waits
+
+
+def test_a_page_in_place_of_a_stream_is_given_up_within_seconds() -> None:
+    page, waits, tries = CallError("protocol", "<html>", maybe_paid=True), 0.0, 1
+    chance = random.Random(0)
+    while isinstance(step := after(page, tries, waits_for_endpoint=False, chance=chance), Resend):
+        waits, tries = waits + step.wait_s, tries + 1
+    assert (tries, waits < 5.0) == (3, True)
