@@ -124,7 +124,9 @@ _TASK = (
     Spec("pass", CONDITION, "When a score passes: `score >= 2`"),
     Spec("better", Words(("higher", "lower")), "Which scores are better", "higher"),
     Spec("use", USE, "`final` hides scores from members, CEO and leaderboard"),
-    Spec("baseline", TEXT, "An attempt to be scored before the first paid call; checked, not run yet"),
+    Spec(
+        "baseline", TEXT, "An attempt to be scored before the first paid call; checked, not run yet"
+    ),
     Spec("files", either(TEXT, ListOf(TEXT)), "A folder or files that belong to the problem"),
     Spec("style", STYLE, "How teams go about it", "discuss"),
     Spec("tools", TOOLS, "Tools that agents may call for it"),
