@@ -10,24 +10,34 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
+from functools import reduce
 from pathlib import Path
 
 import anyio
 import orjson
 
-from podium.dsl.program import Program, Task
+from podium.dsl.program import Budget, Program, Task
 
 from .admit import Admission
 from .call import Client
 from .dispatch import Gate, Verify, handler
-from .event import AccountOpened, NodeEnded, NodeStarted, RunEnded, RunStarted, Stamped
+from .caps import budget_of
+from .event import (
+    AccountOpened,
+    NodeEnded,
+    NodeStarted,
+    Ordered,
+    RunEnded,
+    RunStarted,
+    Stamped,
+)
 from .fold import Fold
 from .interpret import Result
 from .interpret import run as walk
 from .journal import Journal
 from .ledger import Ledger, Limit
 from .lives import lived
+from .orders import STOP, Reins, last_taken, topped, topup
 from .outcome import (
     Cancelled,
     Failed,
@@ -36,6 +46,7 @@ from .outcome import (
     Outcome,
     Passed,
     Paused,
+    Stopped,
     outcome_of,
     reason,
     word,
@@ -44,6 +55,7 @@ from .result import RunResult
 from .scope import World
 from .store import DiskError, Store, StoreError
 from .value import Attempt, Json, Verdict
+from .version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +91,7 @@ class Run:
     gate: Gate = field(default_factory=Gate)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     folded: Fold = field(default_factory=Fold)
+    reins: Reins | None = None
     _ended: anyio.Event = field(default_factory=anyio.Event)
     _result: RunResult | None = None
     _error: Exception | None = None
@@ -112,9 +125,22 @@ class Run:
         for watcher in self.watchers:
             watcher(stamped)
 
-    def stop(self, cause: str = "user") -> None:
+    def pause(self, cause: str = "user") -> None:
         """Start no new work; what is in flight ends and is kept. The run can be resumed."""
         self.gate.interrupt(cause)
+
+    def stop(self) -> None:
+        """End the run for good with its best so far, once what is in flight has ended. Journaled."""
+        self._order(Ordered(STOP))
+
+    def top_up(self, more: str | Budget) -> None:
+        """Add to the bounds of the run's budget, in the dimensions that it has. Journaled."""
+        self._order(topup(budget_of(more)))
+
+    def _order(self, order: Ordered) -> None:
+        if self.reins is None:
+            raise RuntimeError(f"run {self.id} is not live: it takes no orders")
+        self.reins.obey(order)
 
     def abort(self) -> None:
         """Cancel what is in flight too: it is charged at its hold. The run can be resumed."""
@@ -180,11 +206,18 @@ async def live(
     end = End(Cancelled())
     try:
         _begin(run, journal, ledger)
+        world = _world(run, journal, access, ledger, verify)
+        run.reins = Reins(
+            journal, ledger, run.id, run.gate.interrupt, access.admission.poke, world.longer
+        )
         with run.scope:
-            end = await _walked(run, journal, access, ledger, verify)
+            end = await _walked(world)
     except Exception as error:  # a life ends whatever broke it; the error is in its result
         end = End(_broken(journal, error), error=None if journal.broken else error)
     finally:
+        run.reins = None
+        if run.gate.cause == STOP:
+            end = _stopped(run, end)
         with anyio.CancelScope(shield=True):
             await _close(run, journal, end, before + now() - began)
 
@@ -192,13 +225,29 @@ async def live(
 def _begin(run: Run, journal: Journal, ledger: Ledger) -> None:
     """The first events of a life; the ledger as the journal has it."""
     journal.restore(ledger)
-    journal.emit(RunStarted(journal.life + 1, os.getpid(), socket.gethostname(), version("podium")))
-    budget = run.program.budget
+    journal.emit(RunStarted(journal.life + 1, os.getpid(), socket.gethostname(), VERSION))
+    pending = run.store.orders(run.id, last_taken(journal))
+    for order in pending:  # a pause or a stop among them was for an earlier life
+        journal.emit(order)
+    budget = reduce(topped, journal.orders, run.program.budget)
+    run.program = replace(run.program, budget=budget)
     limit = Limit(budget.usd, budget.tokens, budget.calls)
     if run.id not in ledger.accounts:
         ledger.open(run.id, limit, run.account)
         journal.emit(AccountOpened(run.id, run.account or "", *limit, budget.seconds))
-    ledger.tighten(run.id, limit)
+    ledger.accounts[run.id].limit = limit
+
+
+def _stopped(run: Run, end: End) -> End:
+    """The end of a run that was stopped from outside: with its best so far, and for good."""
+    if not isinstance(end.outcome, Paused | Cancelled):
+        return end
+    best = run.folded.best
+    attempts = end.attempts
+    if not attempts and best is not None and len(run.program.tasks) < 2:
+        verdict = None if best.score is best.passed is None else Verdict(best.score, best.passed)
+        attempts = (Attempt(best.answer, _text(best.answer), best.address, verdict),)
+    return End(Stopped("user"), attempts)
 
 
 def _broken(journal: Journal, error: Exception) -> Outcome:
@@ -208,9 +257,7 @@ def _broken(journal: Journal, error: Exception) -> Outcome:
     return Failed(kind, str(error) or type(error).__name__)
 
 
-async def _walked(
-    run: Run, journal: Journal, access: Access, ledger: Ledger, verify: Verify
-) -> End:
+def _world(run: Run, journal: Journal, access: Access, ledger: Ledger, verify: Verify) -> World:
     program = run.program
     call = handler(
         journal,
@@ -222,7 +269,7 @@ async def _walked(
         gate=run.gate,
         pools=access.pools,
     )
-    world = World(
+    return World(
         program,
         call,
         ledger,
@@ -232,6 +279,10 @@ async def _walked(
         run.gate.interrupt,
         lived(run.id, run.past()),
     )
+
+
+async def _walked(world: World) -> End:
+    program = world.program
     if len(program.tasks) > 1:
         return await _rows(world)
     result = await walk(world, program.tasks[0] if program.tasks else None)

@@ -16,7 +16,7 @@ from .texts import read_program
     short_help="Say what is wrong with a program.",
     epilog="Example: podium check hello.team",
 )
-@click.argument("file")
+@click.argument("file", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as one JSON object.")
 @click.pass_context
 def command(ctx: click.Context, file: str, as_json: bool) -> None:

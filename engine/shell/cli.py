@@ -1,18 +1,22 @@
 """`podium`: its commands, found by name and imported only when used.
 
-The rule this file keeps: `podium --version` and `podium --help` load nothing of ours but this package.
+The rule this file keeps: `podium --version` and `podium --help` load click, this package, and nothing else that
+takes time to load; what only a failure needs is loaded when one happens.
 """
 
-import platform
+import platform  # click has loaded it already
 import sys
-import traceback
-from importlib import import_module, metadata
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..version import VERSION
 from .exits import Exit, ShellError
-from .safe import safe
+from .safe import safe, safe_line
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Name, module below this package, one line for `podium --help`; in the order of a first session.
 _COMMANDS: dict[str, tuple[str, str]] = {
@@ -43,6 +47,28 @@ class Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that args name, with the rest of them; a name near a wrong one is offered."""
+        name = args[0]
+        if name in _COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from podium.dsl.names import did_you_mean
+
+        help_ = did_you_mean(name, _COMMANDS) or f"commands are {', '.join(_COMMANDS)}"
+        raise click.UsageError(f"there is no command `{safe_line(name, 40)}`; {help_}", ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """The commands that begin so, with their lines; no command is loaded for it."""
+        from click.shell_completion import CompletionItem
+
+        return [
+            CompletionItem(name, help=line)
+            for name, (_, line) in _COMMANDS.items()
+            if name.startswith(incomplete)
+        ] + click.Command.shell_complete(self, ctx, incomplete)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
@@ -72,11 +98,13 @@ def set_verbose(ctx: click.Context, _param: click.Parameter, value: bool) -> Non
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
-        click.echo(f"podium {metadata.version('podium')}")
+        click.echo(f"podium {VERSION}")
         ctx.exit()
 
 
 def _apologise(error: Exception, *, verbose: bool) -> None:
+    import traceback
+
     if verbose:
         click.echo(safe("".join(traceback.format_exception(error))), err=True)
     what = safe(f"{type(error).__name__}: {error}"[:500])
@@ -84,7 +112,7 @@ def _apologise(error: Exception, *, verbose: bool) -> None:
     click.echo(
         f"podium: sorry, this is a mistake in Podium, not in your program\n  {what}\n"
         f"Please report it with the program, the command (podium {safe(command)} ...), "
-        f"podium {metadata.version('podium')}, Python {platform.python_version()} on "
+        f"podium {VERSION}, Python {platform.python_version()} on "
         f"{platform.system()}" + ("." if verbose else ", and what -v adds."),
         err=True,
     )

@@ -18,7 +18,7 @@ from .texts import STDIN, read_program, write_whole
 
 
 @click.command(short_help="Format programs.", epilog="Example: podium fmt --diff hello.team")
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", nargs=-1, required=True, type=click.Path())
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; exit 1 if it would.")
 @click.option("--diff", is_flag=True, help="Change nothing; print what would change.")
 @click.pass_context

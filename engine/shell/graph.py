@@ -21,7 +21,7 @@ ANYTHING = tuple(f"{kind}:*" for kind in ALLOWED_KINDS)
     short_help="Draw a program's flow.",
     epilog="Example: podium graph hello.team --svg > hello.svg",
 )
-@click.argument("file")
+@click.argument("file", type=click.Path())
 @click.argument("run", required=False)
 @click.option("-e", "--expression", help="Draw this expression instead of a run of FILE.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")

@@ -31,7 +31,7 @@ ANYTHING = tuple(f"{kind}:*" for kind in ALLOWED_KINDS)
     short_help="Say what a run may cost, before anything is called.",
     epilog="Example: podium plan hello.team",
 )
-@click.argument("file", required=False)
+@click.argument("file", required=False, type=click.Path())
 @click.argument("run", required=False)
 @click.option("-e", "--expression", help="Plan this expression instead of a run of FILE.")
 @click.option("--task", help="The task for the expression.")

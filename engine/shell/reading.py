@@ -1,10 +1,10 @@
 """Runs in a store, as the commands that only read them need them."""
 
-import difflib
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from podium.dsl.names import did_you_mean
 from podium.dsl.problem import ProgramError
 from podium.dsl.program import Program
 
@@ -43,9 +43,8 @@ def find_run(store: Store, name: str) -> RunRecord:
         case [record]:
             return record
         case []:
-            near = difflib.get_close_matches(name, [record.id for record in records], n=3)
-            hint = f"; near: {', '.join(near)}" if near else ""
-            raise ShellError(f"there is no run {name}{hint}; `podium show` lists them")
+            meant = did_you_mean(name, [record.id for record in records])
+            raise ShellError(f"there is no run {name}; {meant or '`podium show` lists them'}")
         case _:
             ids = ", ".join(record.id for record in close[:5])
             raise ShellError(f"{name} stands for several runs: {ids}")

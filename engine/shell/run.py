@@ -67,7 +67,7 @@ def _declared(text: str) -> str:
     short_help="Run a program.",
     epilog="Example: podium run hello.team --set topic='the sea' --max-usd 1",
 )
-@click.argument("file", required=False)
+@click.argument("file", required=False, type=click.Path())
 @click.argument("run", required=False)
 @click.option("-e", "--expression", metavar="EXPR", help="Run this flow.")
 @click.option("--task", metavar="NAME", help="Its task: one of FILE, or a family such as words.")

@@ -4,7 +4,6 @@ The rule this file keeps: no character reaches a terminal that moves its cursor,
 the direction of its text. What is taken out stays visible as an escape, so that nobody is misled.
 """
 
-import json
 import re
 
 # C0 but tab and newline, DEL, C1; marks, embeddings, overrides and isolates of bidirectional text;
@@ -27,6 +26,8 @@ def safe_line(text: str, width: int) -> str:
 
 def safe_json(value: object) -> str:
     """value as indented JSON that is harmless too, and still stands for exactly the same value."""
+    import json  # not loaded by `podium --version`
+
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return _HARMFUL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

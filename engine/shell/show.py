@@ -1,6 +1,5 @@
 """`podium show`: the runs of a store, one run, or one node of it."""
 
-import difflib
 import sys
 import time
 from pathlib import Path
@@ -10,6 +9,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from podium.dsl.names import did_you_mean
 
 from ..fold import Fold, Spend, result_json
 from ..store import RunRecord, Store
@@ -197,9 +198,9 @@ def _whole_text(console: Console, store: Store, call: Tried) -> None:
 
 
 def _unknown(folded: Fold, record: RunRecord, address: str) -> str:
-    near = difflib.get_close_matches(address, list(folded.nodes), n=3)
-    hint = f"; near: {', '.join(near)}" if near else ""
-    return f"run {record.id} has no node {address}{hint}"
+    meant = did_you_mean(address, folded.nodes)
+    hint = meant or f"`podium show {record.id}` lists them"
+    return f"run {record.id} has no node {address}; {hint}"
 
 
 def _is_at(address: str, above: str) -> bool:

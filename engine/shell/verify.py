@@ -26,7 +26,7 @@ from .texts import read_text
     short_help="Judge an answer with a task's verifier.",
     epilog="Example: podium verify main.team words --answer answer.txt",
 )
-@click.argument("file")
+@click.argument("file", type=click.Path())
 @click.argument("task")
 @click.option(
     "--answer",

@@ -1,7 +1,9 @@
 """The command line as a whole: what it loads, what it says, how it ends."""
 
+import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import click
@@ -11,6 +13,7 @@ from click.testing import CliRunner
 from podium.engine.shell import cli
 from podium.engine.shell.exits import Exit, ShellError
 from podium.engine.shell.init import FILES
+from podium.engine.version import VERSION
 
 COMMANDS = [
     *("init", "check", "explain", "fmt", "graph", "plan", "run", "resume", "show", "verify"),
@@ -24,10 +27,15 @@ def test_asking_for_the_version_loads_nothing_heavy() -> None:
         "try: main(['--version'])\n"
         "except SystemExit: pass\n"
         "heavy = {'rich', 'aiohttp', 'lark', 'anyio', 'orjson', 'sqlite3', 'podium.dsl.parse'}\n"
+        "heavy |= {'importlib.metadata', 'json', 'traceback', 'difflib'}\n"
         "print(sorted(heavy & set(sys.modules)), 'podium.engine.call' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "podium 0.1.0\n[] False\n"
+    assert done.stdout == f"podium {VERSION}\n[] False\n"
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert metadata.version("podium") == VERSION
 
 
 def test_help_lists_every_command_and_an_example_that_runs() -> None:
@@ -49,6 +57,41 @@ def test_a_wrong_use_is_exit_2(words: list[str]) -> None:
     result = CliRunner().invoke(cli.main, words)
     assert result.exit_code == Exit.USAGE
     assert "Usage:" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("rnu", "did you mean `run`?"), ("polish", "commands are init, check"), ("a\x1b[2J", "\\x1b")],
+)
+def test_a_command_that_does_not_exist_is_told_what_does(name: str, says: str) -> None:
+    result = CliRunner().invoke(cli.main, [name])
+    assert result.exit_code == Exit.USAGE
+    assert says in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("podium ch", "plain,check\n"),
+        ("podium run he", "file,he\n"),
+        ("podium --ver", "plain,--ver"),
+    ],
+)
+def test_a_shell_completes_commands_files_and_options(typed: str, offered: str) -> None:
+    asked = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" ")), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from podium.engine.shell.cli import main; main(prog_name='podium')",
+        ],
+        env={"_PODIUM_COMPLETE": "bash_complete", **asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith(offered)
 
 
 def with_command(monkeypatch: pytest.MonkeyPatch, raise_: Exception) -> None:
