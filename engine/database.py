@@ -19,7 +19,7 @@ from .call import Pausing
 from .event import Stamped, body, from_body, kind_of
 
 APPLICATION = 0x506F6469  # "Podi", as SQLite's application_id
-SCHEMA = 1
+SCHEMA = 2
 BUSY_S = 30.0
 # As in /proc/mounts, with or without `fuse.` before it.
 _REMOTE = (
@@ -37,6 +37,10 @@ create table events(
   address text, try integer, body blob not null);
 create unique index event_number on events(run, number);
 create table blobs(digest text primary key, text text not null) without rowid;
+"""
+# Orders to a run from other processes; what a run took is in its events. New with schema 2.
+_ORDERS = """
+create table orders(number integer primary key, run text not null, time real not null, body blob not null);
 """
 
 
@@ -99,10 +103,10 @@ def connect(path: Path, *, threads: bool = False) -> sqlite3.Connection:
     return db
 
 
-def connect_memory() -> sqlite3.Connection:
-    """A store that lives as long as its connection."""
-    db = sqlite3.connect(":memory:", isolation_level=None)
-    db.executescript(_TABLES)
+def connect_memory(kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+    """A store that lives as long as its connection. kind: of the connection."""
+    db = sqlite3.connect(":memory:", isolation_level=None, factory=kind)
+    db.executescript(_TABLES + _ORDERS)
     return db
 
 
@@ -173,10 +177,13 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         raise StoreError(f"the store {path} cannot use a write-ahead log here; use a local disk")
     db.execute("pragma synchronous=full")
     if not tables:
-        db.executescript(
-            f"begin immediate; {_TABLES} pragma application_id={APPLICATION};"
-            f" pragma user_version={SCHEMA}; commit;"
-        )
+        _upgrade(db, f"{_TABLES} {_ORDERS} pragma application_id={APPLICATION};")
+    elif schema < SCHEMA:
+        _upgrade(db, _ORDERS)
+
+
+def _upgrade(db: sqlite3.Connection, statements: str) -> None:
+    db.executescript(f"begin immediate; {statements} pragma user_version={SCHEMA}; commit;")
 
 
 def write(
@@ -227,6 +234,29 @@ def read_event(db: sqlite3.Connection, run: str, number: int) -> Stamped | None:
 def _stamped(number: int, time: float, kind: str, text: bytes) -> Stamped:
     values: dict[str, Any] = orjson.loads(text)
     return Stamped(number, time, from_body(kind, values))
+
+
+def write_order(db: sqlite3.Connection, run: str, time: float, order: bytes) -> int:
+    """Keep an order for run; gives its number, which is higher than those before."""
+    try:
+        row = db.execute(
+            "insert into orders(run, time, body) values (?, ?, ?) returning number",
+            (run, time, order),
+        ).fetchone()
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot write an order for run {run}: {error}") from error
+    return int(row[0])
+
+
+def read_orders(db: sqlite3.Connection, run: str, after: int) -> list[tuple[int, bytes]]:
+    """The orders of run with numbers above after, oldest first."""
+    try:
+        return db.execute(
+            "select number, body from orders where run = ? and number > ? order by number",
+            (run, after),
+        ).fetchall()
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot read the orders of run {run}: {error}") from error
 
 
 def read_blob(db: sqlite3.Connection, digest: str) -> str | None:

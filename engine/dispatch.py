@@ -41,6 +41,7 @@ from .call import (
 from .event import CallAnswered, CallFailed, CallIntended, CallWaits
 from .journal import Journal, message_blob
 from .ledger import NOTHING, Amount
+from .outcome import STOP
 from .retry import GiveUp, Resend, after
 from .tokens import estimate, spent, worst
 from .value import Verdict
@@ -55,30 +56,39 @@ _UNTOLD = Usage()
 class Gate:
     """Closed by `interrupt`: no call of the run is sent from then on. cause: the first one given.
 
-    Calls that wait, and those that come, raise Interrupted; what is in flight goes on to its end.
+    Calls that wait, and those that come, raise Interrupted; what is in flight goes on to its end. A run that is
+    stopped for good, with cause STOP, still has its verifiers, which say what the best so far is.
     """
 
     def __init__(self) -> None:
         self.cause: str | None = None
-        self._scopes: set[anyio.CancelScope] = set()
+        self._scopes: dict[anyio.CancelScope, Call] = {}
 
     def interrupt(self, cause: str) -> None:
         self.cause = self.cause or cause
-        for scope in self._scopes:
-            scope.cancel()
+        for scope, call in self._scopes.items():
+            if not self.admits(call):
+                scope.cancel()
+
+    def admits(self, call: Call) -> bool:
+        """Whether call may be sent."""
+        return self.cause is None or (self.cause == STOP and isinstance(call, VerifierCall))
+
+    def check(self, call: Call) -> None:
+        if not self.admits(call):
+            raise Interrupted(self.cause)
 
     @contextmanager
-    def waiting(self) -> Generator[None, None, None]:
-        """Around every wait of a call that is not sent."""
-        if self.cause is not None:
-            raise Interrupted(self.cause)
+    def waiting(self, call: Call) -> Generator[None, None, None]:
+        """Around every wait of call, which is not sent."""
+        self.check(call)
         with anyio.CancelScope() as scope:
-            self._scopes.add(scope)
+            self._scopes[scope] = call
             try:
                 yield
                 return
             finally:
-                self._scopes.discard(scope)
+                del self._scopes[scope]
         raise Interrupted(self.cause)
 
 
@@ -147,7 +157,7 @@ async def _judge_once(path: Path, call: VerifierCall, request: str) -> Reply:
             return known
         if request not in path.judging:
             break
-        with path.gate.waiting():
+        with path.gate.waiting(call):
             await path.judging[request].wait()
     ready = path.judging[request] = anyio.Event()
     try:
@@ -169,7 +179,7 @@ async def _with_retries(path: Path, call: Call, request: str) -> Reply:
                 case GiveUp():
                     raise
                 case Resend(wait_s=wait_s):
-                    with path.gate.waiting():
+                    with path.gate.waiting(call):
                         await anyio.sleep(wait_s)
 
 
@@ -190,9 +200,9 @@ async def _admitted(path: Path, call: Call) -> Grant:
         amount = worst(call, path.models[call.model].price)
         pool = path.pools.get(call.model, call.model)
         call = call if pool == call.model else replace(call, model=pool)
-    with path.gate.waiting():
+    with path.gate.waiting(call):
         grant = await path.admission.enter(call, amount, tell)
-    if path.gate.cause is not None:
+    if not path.gate.admits(call):
         grant.leave()
         grant.settle(NOTHING)
         raise Interrupted(path.gate.cause)

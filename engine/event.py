@@ -152,6 +152,19 @@ class NodeEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class Ordered:
+    """An order from outside reached the run. verb: pause, stop or topup; number: the order's in the store,
+    0 for one given in this process. usd, tokens, calls, seconds: what a topup adds to the run's budget."""
+
+    verb: str
+    number: int = 0
+    usd: int = 0
+    tokens: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """outcome as of the whole run; resumable: it can be taken up again."""
 
@@ -177,6 +190,7 @@ Event = (
     | Scored
     | Improved
     | NodeEnded
+    | Ordered
     | RunEnded
 )
 
@@ -193,6 +207,7 @@ KINDS: dict[str, type[Event]] = {
     "scored": Scored,
     "improved": Improved,
     "node_ended": NodeEnded,
+    "ordered": Ordered,
     "run_ended": RunEnded,
 }
 _NAMES = {cls: name for name, cls in KINDS.items()}

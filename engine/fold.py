@@ -7,7 +7,8 @@ of what its nodes spent themselves, after any prefix of the list.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, assert_never
+from statistics import fmean
+from typing import Any, Literal, NamedTuple, assert_never
 
 from podium.dsl.program import Budget, Program
 
@@ -22,6 +23,7 @@ from .event import (
     Improved,
     NodeEnded,
     NodeStarted,
+    Ordered,
     RunEnded,
     RunStarted,
     Said,
@@ -29,8 +31,12 @@ from .event import (
     Stamped,
     is_afterword,
 )
+from .orders import topped
 from .spend import MICRO, NO_SPEND
 from .spend import Spend as Spend
+
+BASELINE = "baseline"  # the kind of the node that scores a task's
+_JUDGED = ("passed", "finished")
 
 
 @dataclass(slots=True)
@@ -79,6 +85,14 @@ class Best:
     answer: Any
     score: float | None
     passed: bool | None
+
+
+class Baseline(NamedTuple):
+    """What there was to beat. Of several tasks: the mean of the scores, and whether all passed."""
+
+    count: int
+    score: float | None
+    passed: bool
 
 
 @dataclass(slots=True)
@@ -154,6 +168,8 @@ class Fold:
                 self._before_s, self._began = event.seconds, None
             case AccountOpened(usd=usd, tokens=tokens, calls=calls, seconds=seconds):
                 self.budget = self.budget or Budget(usd, tokens, calls, seconds)
+            case Ordered():
+                self.budget = None if self.budget is None else topped(self.budget, event)
             case Decided():
                 pass
             case _:
@@ -186,6 +202,20 @@ class Fold:
                 above = self.parent(above)
         return sums
 
+    @property
+    def baseline(self) -> Baseline | None:
+        """What the tasks' baselines are worth, as far as they are scored; None where there is none."""
+        scored = [
+            node
+            for node in self.nodes.values()
+            if node.kind == BASELINE and node.outcome in _JUDGED
+        ]
+        if not scored:
+            return None
+        scores = [node.score for node in scored if node.score is not None]
+        passed = all(node.outcome == "passed" for node in scored)
+        return Baseline(len(scored), fmean(scores) if scores else None, passed)
+
     def is_better(self, new: float, old: float) -> bool:
         """Whether new beats old in the task's direction."""
         return new > old if self.better == "higher" else new < old
@@ -216,7 +246,7 @@ class Fold:
         """A node that starts again, in a later life, keeps what it has spent."""
         node = self.nodes.setdefault(event.address, Node(event.address, event.kind, event.label))
         node.kind, node.label, node.outcome, node.reason = event.kind, event.label, None, ""
-        key = self._branch_of(event.address)
+        key = None if event.kind == BASELINE else self._branch_of(event.address)
         if key is not None and event.kind == "parallel" and not self._in_parallel(key):
             self.branches.pop(
                 key, None
@@ -355,6 +385,7 @@ def result_json(
     budget None: as the run's first account was opened with.
     A node's `spent` includes all that lies below it. `held` counts calls that still hold money.
     A run that has not ended has `outcome` null, the best answer so far, and can be resumed.
+    `baseline` is null where no task has one; of several tasks `score` is the mean, as the answers' is.
     """
     folded = events if isinstance(events, Fold) else fold(events, unpriced)
     ended, best, totals = folded.ended, folded.best, folded.totals()
@@ -368,6 +399,7 @@ def result_json(
         "answer": None if final is None else final.answer,
         "score": None if final is None else final.score,
         "passed": None if final is None else final.passed,
+        "baseline": _baseline_json(folded.baseline),
         "seconds": folded.seconds,
         "spent": folded.total.as_json(),
         "budget": budget_json(budget or folded.budget or Budget()),
@@ -384,6 +416,10 @@ def result_json(
         ],
         "store": store,
     }
+
+
+def _baseline_json(baseline: Baseline | None) -> dict[str, float | bool | None] | None:
+    return None if baseline is None else {"score": baseline.score, "passed": baseline.passed}
 
 
 def _up(address: str) -> str | None:

@@ -30,7 +30,7 @@ from .branches import Job, Rule, siblings
 from .forms import gives_many, kind_of, segment
 from .ledger import NOTHING, Amount, Limit
 from .limit import limited, salvage
-from .outcome import Exhausted, Failed, Outcome, Paused
+from .outcome import STOP, Exhausted, Failed, Outcome, Paused
 from .reduce import attempts_of, best, sample, top, vote
 from .rounds import fallback, repeat
 from .scope import World
@@ -72,7 +72,11 @@ async def run(world: World, task: Task | None) -> Result:
 
 async def _watch(walk: Walk, tasks: TaskGroup) -> None:
     await walk.drained()
-    tasks.cancel_scope.cancel()
+    if walk.paused == STOP and walk.own is not None:
+        walk.paused = None
+        walk.own.stop()
+    else:
+        tasks.cancel_scope.cancel()
 
 
 async def _run(walk: Walk, task: Task) -> Result:

@@ -23,6 +23,7 @@ from .event import (
     CallIntended,
     Decided,
     Event,
+    Ordered,
     RunEnded,
     RunStarted,
     Stamped,
@@ -70,6 +71,7 @@ class Past:
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
     verdicts: dict[str, int] = field(default_factory=dict[str, int])
     decisions: dict[tuple[str, str], bytes] = field(default_factory=dict[tuple[str, str], bytes])
+    orders: list[Ordered] = field(default_factory=list[Ordered])
 
     def add(self, stamped: Stamped) -> None:
         match stamped.event:
@@ -89,6 +91,8 @@ class Past:
                 self._end(event)
             case Decided() as event:
                 self.decisions[event.address, event.name] = orjson.dumps(event.value)
+            case Ordered() as event:
+                self.orders.append(event)
             case _:
                 pass
 
@@ -136,6 +140,11 @@ class Journal:
     def life(self) -> int:
         """How many lives of this run have begun: 0 before the first `RunStarted`."""
         return self._past.lives
+
+    @property
+    def orders(self) -> Sequence[Ordered]:
+        """The orders that the run took, in all lives."""
+        return self._past.orders
 
     def emit(self, event: Event) -> None:
         """Append event. It is on disk no later than anything committed after it."""

@@ -184,6 +184,13 @@ class Ledger:
                     best[i] = room if least is None else min(least, room)
         return Limit(*best)
 
+    def top_up(self, name: str, by: Amount) -> None:
+        """Add to the bounds that the account has; only who owns the budget may ask for it."""
+        account = self.accounts[name]
+        account.limit = Limit(
+            *(None if old is None else old + more for old, more in zip(account.limit, by, strict=True))
+        )
+
     def tighten(self, name: str, limit: Limit) -> None:
         """Lower the account's limit where limit is lower; never raises one."""
         account = self.accounts[name]

@@ -19,9 +19,10 @@ import orjson
 from podium.dsl.program import Budget, Program, Task
 
 from .admit import Admission
+from .baseline import score_baselines
 from .call import Client
-from .dispatch import Gate, Verify, handler
 from .caps import budget_of
+from .dispatch import Gate, Verify, handler
 from .event import (
     AccountOpened,
     NodeEnded,
@@ -37,7 +38,7 @@ from .interpret import run as walk
 from .journal import Journal
 from .ledger import Ledger, Limit
 from .lives import lived
-from .orders import STOP, Reins, last_taken, topped, topup
+from .orders import Reins, last_taken, topped, topup
 from .outcome import (
     Cancelled,
     Failed,
@@ -131,7 +132,7 @@ class Run:
 
     def stop(self) -> None:
         """End the run for good with its best so far, once what is in flight has ended. Journaled."""
-        self._order(Ordered(STOP))
+        self._order(Ordered("stop"))
 
     def top_up(self, more: str | Budget) -> None:
         """Add to the bounds of the run's budget, in the dimensions that it has. Journaled."""
@@ -216,8 +217,6 @@ async def live(
         end = End(_broken(journal, error), error=None if journal.broken else error)
     finally:
         run.reins = None
-        if run.gate.cause == STOP:
-            end = _stopped(run, end)
         with anyio.CancelScope(shield=True):
             await _close(run, journal, end, before + now() - began)
 
@@ -236,18 +235,6 @@ def _begin(run: Run, journal: Journal, ledger: Ledger) -> None:
         ledger.open(run.id, limit, run.account)
         journal.emit(AccountOpened(run.id, run.account or "", *limit, budget.seconds))
     ledger.accounts[run.id].limit = limit
-
-
-def _stopped(run: Run, end: End) -> End:
-    """The end of a run that was stopped from outside: with its best so far, and for good."""
-    if not isinstance(end.outcome, Paused | Cancelled):
-        return end
-    best = run.folded.best
-    attempts = end.attempts
-    if not attempts and best is not None and len(run.program.tasks) < 2:
-        verdict = None if best.score is best.passed is None else Verdict(best.score, best.passed)
-        attempts = (Attempt(best.answer, _text(best.answer), best.address, verdict),)
-    return End(Stopped("user"), attempts)
 
 
 def _broken(journal: Journal, error: Exception) -> Outcome:
@@ -283,10 +270,25 @@ def _world(run: Run, journal: Journal, access: Access, ledger: Ledger, verify: V
 
 async def _walked(world: World) -> End:
     program = world.program
+    began = anyio.current_time()
+    if (stopped := await score_baselines(world, _named_tasks(program))) is not None:
+        return End(stopped)
+    used = (
+        anyio.current_time() - began
+    )  # of the run's time, which the walk begins to count only now
+    before = world.lived.get(world.account, 0.0)
+    world = replace(world, lived={**world.lived, world.account: before + used})
     if len(program.tasks) > 1:
         return await _rows(world)
     result = await walk(world, program.tasks[0] if program.tasks else None)
     return End(result.outcome, (result.value,))
+
+
+def _named_tasks(program: Program) -> list[tuple[str, Task]]:
+    """The tasks, each with the name that its addresses begin with."""
+    if len(program.tasks) <= 1:
+        return [(program.name, task) for task in program.tasks]
+    return [(f"{program.name}/{number}.row", task) for number, task in enumerate(program.tasks, 1)]
 
 
 async def _rows(world: World) -> End:
@@ -294,16 +296,15 @@ async def _rows(world: World) -> End:
     program = world.program
     results: dict[int, Result] = {}
 
-    async def row(number: int, task: Task) -> None:
-        name = f"{program.name}/{number}.row"
+    async def row(number: int, name: str, task: Task) -> None:
         results[number] = await walk(replace(world, program=replace(program, name=name)), task)
 
     world.recorder.emit(NodeStarted(program.name, "rows", program.name))
     outcome: Outcome = Cancelled()
     try:
         async with anyio.create_task_group() as tasks:
-            for number, task in enumerate(program.tasks, 1):
-                tasks.start_soon(row, number, task)
+            for number, (name, task) in enumerate(_named_tasks(program), 1):
+                tasks.start_soon(row, number, name, task)
         done = [results[number] for number in sorted(results)]
         outcome = joined([result.outcome for result in done])
     except Exception as error:  # the node ends all the same; the error goes on
@@ -315,9 +316,9 @@ async def _rows(world: World) -> End:
 
 
 def joined(outcomes: list[Outcome]) -> Outcome:
-    """The outcome of a run of several tasks: what stopped it, else passed if all did, else finished
+    """The outcome of a run of several tasks: what stopped it all, else passed if all did, else finished
     if any gave an answer, else the first one's."""
-    for stopped in (Paused, Cancelled):
+    for stopped in (Paused, Cancelled, Stopped):
         found = next((o for o in outcomes if isinstance(o, stopped)), None)
         if found is not None:
             return found

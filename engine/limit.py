@@ -11,7 +11,7 @@ from podium.dsl.program import Budget, OnExhausted
 
 from .branches import open_account
 from .ledger import Limit
-from .outcome import Exhausted, Outcome, Passed
+from .outcome import Exhausted, Outcome, Passed, Stopped
 from .reduce import best, order, vote
 from .value import Attempt, Value
 from .verdicts import judge_all
@@ -38,6 +38,9 @@ async def limited(
     cut = _earlier(here, name)
     scope = anyio.CancelScope(deadline=_deadline(here, name, seconds, cut))
     guard = Guard(name, here.address, policy, scope, seconds, cut)
+    if account is not None:
+        here.walk.own = guard
+        here.world.longer.append(guard.lengthen)
     ended: Ended | None = None
     with scope:
         guard.check()
@@ -104,6 +107,8 @@ def _seconds(here: Here, budget: Budget) -> float | None:
 
 async def _cancelled(here: Here, guard: Guard) -> Ended:
     """The end of a budget that cancelled what was inside: time ran out, or the policy is to fail."""
+    if isinstance(guard.ended, Stopped):
+        return Ended(guard.ended)
     if guard.ended is not None:
         for around in here.guards:
             around.forget({here.address})

@@ -24,9 +24,9 @@ class Exhausted:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Ended early on purpose. cause: lost (another branch won), plateau, ceo, or enough."""
+    """Ended early on purpose. cause: lost (another branch won), plateau, ceo, enough, or, of a run, user."""
 
-    cause: Literal["lost", "plateau", "ceo", "enough"]
+    cause: Literal["lost", "plateau", "ceo", "enough", "user"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,9 @@ class Paused:
 
     cause: str
 
+
+# The cause with which a run is interrupted that is to end for good: it ends Stopped("user"), not Paused.
+STOP = "stop"
 
 Outcome = Passed | Finished | Exhausted | Stopped | Failed | Cancelled | Paused
 
@@ -105,6 +108,8 @@ def outcome_of(name: str, why: str, run: Named) -> Outcome:
             return Cancelled()
         case "paused":
             return Paused(why)
+        case "stopped":
+            return Stopped("user")
         case "exhausted":
             dimension, _, shown = why.partition(" budget of ")
             return Exhausted(run.account(shown), dimension)

@@ -7,6 +7,7 @@
 Leaving the block waits for the runs. Cancelling it stops them, settles their calls and leaves nothing held.
 """
 
+import math
 import os
 import random
 import time
@@ -36,12 +37,16 @@ from .ledger import NOTHING, Ledger, Limit
 from .library import DiskLibrary, StoredLibrary, allowance
 from .life import Run, live
 from .request import Request, compiled, from_json, to_json
-from .store import RunExists, RunOwned, RunRecord, Store, run_id
+from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
 from .value import Json
-from .verify import Bindings, judge
+from .verify import Bindings, Judging, judge
 
 Tell = Callable[[str], None]
 Parameter = str | int | float | bool
+
+
+# How soon an order from another process is taken: a person waits for it, and a look costs microseconds.
+ORDERS_EVERY_S = 0.5
 
 
 class NotResumable(Exception):
@@ -73,16 +78,19 @@ def _alone(error: BaseException) -> BaseException:
 class Engine:
     """Use it as an async context manager, from one event loop, asyncio or (with a client of yours) trio.
 
-    store: the file of its runs, made if there is none. environ and secrets: where keys are looked up by
-    name, secrets first; the default environ is the process's. allow: what programs may use beyond
-    themselves (`python:checks.*`, `env:FAST_KEY`, `file:data/*`, `host:10.0.0.7`), for all runs.
+    store: the file of its runs, made if there is none, or a Store, which stays open. environ and secrets:
+    where keys are looked up by name, secrets first; the default environ is the process's. allow: what
+    programs may use beyond themselves (`python:checks.*`, `env:FAST_KEY`, `file:data/*`), for all runs.
     bindings: functions under the names that `python("name")` uses. client: in place of HTTP.
     tell: told, in a sentence, of what takes long. inline: no threads, for a clock that jumps.
+    orders_every_s: how often the store is looked at for orders of other processes (`podium pause`, …);
+    None is twice a second, and never where inline.
+    chance: of run ids and waits. judging: what verifiers say, `verify.judge` unless something stands for it.
     """
 
     def __init__(
         self,
-        store: str | Path = ".podium/runs.db",
+        store: str | Path | Store = ".podium/runs.db",
         *,
         client: Client | None = None,
         environ: Mapping[str, str] | None = None,
@@ -92,8 +100,12 @@ class Engine:
         tell: Tell = _quiet,
         inline: bool = False,
         now: Callable[[], float] = time.time,
+        chance: random.Random | None = None,
+        judging: Judging = judge,
+        orders_every_s: float | None = None,
     ) -> None:
-        self._path = Path(store)
+        self._given = store if isinstance(store, Store) else None
+        self._path = Path(store.name if isinstance(store, Store) else store)
         self._client = client
         self._environ = dict(os.environ) if environ is None else environ
         self._secrets = secrets or {}
@@ -102,7 +114,9 @@ class Engine:
         self._tell = tell
         self._inline = inline
         self._now = now
-        self._chance = random.Random()
+        self._orders_every_s = orders_every_s or (math.inf if inline else ORDERS_EVERY_S)
+        self._chance = chance or random.Random()
+        self._judging = judging
         self.ledger = Ledger()
         self._doors: list[Door] = []
         self._live: dict[str, Run] = {}
@@ -110,8 +124,7 @@ class Engine:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            self._store = Store.open(self._path, inline=self._inline, clock=self._now)
-            stack.callback(self._store.close)
+            self._store = self._given or self._opened(stack)
             await stack.enter_async_context(self._store.writing())
             client = self._client
             if client is None:
@@ -120,6 +133,11 @@ class Engine:
             self._tasks = await stack.enter_async_context(anyio.create_task_group())
             self._stack = stack.pop_all()
         return self
+
+    def _opened(self, stack: AsyncExitStack) -> Store:
+        store = Store.open(self._path, inline=self._inline, clock=self._now)
+        stack.callback(store.close)
+        return store
 
     async def __aexit__(
         self,
@@ -288,15 +306,37 @@ class Engine:
             run, journal = begin()
             journal.watchers.append(run.seen)
             self._live[run.id] = run
+            listening = anyio.CancelScope()
             try:
                 task_status.started(run)
+                if self._orders_every_s < math.inf:
+                    self._tasks.start_soon(self._listen, run, listening)
                 verify = partial(
-                    judge, bindings={**self._bindings, **(bindings or {})}, inline=self._inline
+                    self._judging,
+                    bindings={**self._bindings, **(bindings or {})},
+                    inline=self._inline,
                 )
                 await live(run, journal, access, self.ledger, verify, self._now)
             finally:
+                listening.cancel()
                 del self._live[run.id]
                 self.ledger.close(run.id)
+
+    async def _listen(self, run: Run, scope: anyio.CancelScope) -> None:
+        """Take the orders that other processes leave for run in the store, for as long as it lives."""
+        taken = 0
+        with scope:
+            while True:
+                await anyio.sleep(self._orders_every_s)
+                try:
+                    orders = self._store.orders(run.id, taken)
+                except StoreError as error:
+                    self._tell(f"run {run.id} no longer takes orders from other processes: {error}")
+                    return
+                for order in orders:
+                    taken = order.number
+                    if run.reins is not None:
+                        run.reins.obey(order)
 
     def _create(
         self, program: Program, request: Mapping[str, Json], account: str, key: str | None

@@ -40,6 +40,7 @@ class World:
     windows: the context of each model by name, in tokens, as its replicas told.
     Account names are `account + "/" + address` below the run; addresses begin with the run's name.
     lived: by account name, for how many seconds a deadline's account was open in earlier lives of the run.
+    longer: each gives the run's own time so many more seconds; filled by the walk.
     """
 
     program: Program
@@ -50,6 +51,7 @@ class World:
     windows: Mapping[str, int]
     interrupt: Callable[[str], None]
     lived: Mapping[str, float] = field(default_factory=dict[str, float])
+    longer: list[Callable[[float], None]] = field(default_factory=list[Callable[[float], None]])
 
     @property
     def named(self) -> Named:

@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -19,8 +19,16 @@ import orjson
 
 from .database import DiskError as DiskError
 from .database import StoreError as StoreError
-from .database import connect, connect_memory, locks, read_blob, read_events
-from .event import Stamped
+from .database import (
+    connect,
+    connect_memory,
+    locks,
+    read_blob,
+    read_events,
+    read_orders,
+    write_order,
+)
+from .event import Ordered, Stamped, body
 from .journal import Journal
 from .lock import Owner, RunLock, own, owner_of
 from .lock import RunOwned as RunOwned
@@ -101,9 +109,16 @@ class Store:
         return cls(connect(path), path, inline=inline, clock=clock)
 
     @classmethod
-    def memory(cls, clock: Callable[[], float] = time.time) -> "Store":
-        """A store of this process alone, gone when it is closed; inline."""
-        return cls(connect_memory(), None, inline=True, clock=clock)
+    def memory(
+        cls, clock: Callable[[], float] = time.time, db: sqlite3.Connection | None = None
+    ) -> "Store":
+        """A store of this process alone, gone when it is closed; inline. db: as `connect_memory` makes it."""
+        return cls(db or connect_memory(), None, inline=True, clock=clock)
+
+    @property
+    def name(self) -> str:
+        """Its file, as people know it."""
+        return ":memory:" if self._path is None else str(self._path)
 
     def writing(self) -> AbstractAsyncContextManager[None]:
         """Inside, commits of all runs share one writer thread; outside they are made one by one."""
@@ -166,6 +181,18 @@ class Store:
         """The newest run that has not ended and that nobody runs."""
         unfinished = self._select("where status != 'ended' order by created desc, id desc")
         return next((run for run in unfinished if self.owner(run.id) is None), None)
+
+    # --- orders ---
+
+    def order(self, run: str, order: Ordered) -> Ordered:
+        """Give run an order from any process: its owner takes it within a second, or its next life does."""
+        values = orjson.dumps({k: v for k, v in body(order).items() if k != "number"})
+        return replace(order, number=write_order(self._db, run, self._clock(), values))
+
+    def orders(self, run: str, after: int) -> list[Ordered]:
+        """The orders of run with numbers above after, oldest first."""
+        rows = read_orders(self._db, run, after)
+        return [Ordered(number=number, **orjson.loads(values)) for number, values in rows]
 
     # --- reading ---
 

@@ -30,6 +30,7 @@ from .outcome import (
     Finished,
     Outcome,
     Passed,
+    Stopped,
     reason,
     word,
 )
@@ -109,6 +110,17 @@ class Guard:
             return Exhausted(self.account, "time")
         return self.ended
 
+    def stop(self) -> None:
+        """End what is inside, on the user's word; what it has given is kept."""
+        self.ended = Stopped("user")
+        self.scope.cancel()
+
+    def lengthen(self, seconds: float) -> None:
+        """Give a budget that has a time so much more of it."""
+        if self.seconds is not None:
+            self.seconds += seconds
+            self.scope.deadline += seconds
+
     def check(self) -> None:
         """Time is up if a replay has come to where it was up before."""
         if (
@@ -140,6 +152,7 @@ class Walk:
     """What one run shares: its world, the verdicts there are, its best attempt so far.
 
     paused: why the run is being stopped. in_air: calls given to the world and not yet answered.
+    own: the run's own budget.
     """
 
     world: World
@@ -147,6 +160,7 @@ class Walk:
     in_air: int = 0
     changed: anyio.Event = field(default_factory=anyio.Event)
     best: Attempt | None = None
+    own: Guard | None = None
     verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
     judging: dict[str, anyio.Lock] = field(default_factory=dict[str, anyio.Lock])
     scored: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])

@@ -51,7 +51,7 @@ class RunningRun(Protocol):
         """Return when `past` has all that happened so far."""
         ...
 
-    def stop(self, cause: str = "user") -> None: ...
+    def pause(self, cause: str = "user") -> None: ...
 
     def abort(self) -> None: ...
 
@@ -108,7 +108,7 @@ class Interrupts:
             self.give_up()
         elif self.count == 1:
             tell("Stopping: no new work starts; once more to abort what is in flight.")
-            self.run.stop("user")
+            self.run.pause()
         else:
             tell("Aborting.")
             self.run.abort()

@@ -144,7 +144,7 @@ async def test_a_stopped_run_keeps_what_is_in_flight_and_resumes_without_paying_
     async with engine(tmp_path / "runs.db", client) as opened:
         run = await opened.start(PROGRAM)
         await anyio.sleep(90)  # two answered, two in flight
-        run.stop()
+        run.pause()
         result = await run.result()
         assert result.resumable
         assert result.folded.total.amount.calls == 4
@@ -265,7 +265,7 @@ async def test_a_stopped_run_that_is_resumed_is_charged_to_its_tenant_once(tmp_p
     async with engine(tmp_path / "runs.db", client) as opened:
         run = await opened.start(even, account=opened.account("tenant-7"))
         await anyio.sleep(30)
-        run.stop()
+        run.pause()
         await run.result()
         await anyio.sleep(1)
         again = await opened.resume(run.id)

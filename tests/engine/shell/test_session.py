@@ -79,7 +79,7 @@ class FakeRun:
         for watcher in self.watchers:
             watcher(stamped)
 
-    def stop(self, cause: str = "user") -> None:
+    def pause(self, cause: str = "user") -> None:
         self.stopped.set()
 
     def abort(self) -> None:

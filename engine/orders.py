@@ -1,0 +1,86 @@
+"""Orders to a run from outside it: pause, stop, topup. They come through the store, or from this process.
+
+The rule this file keeps: an order has its effect and its event at once, and each is taken once, in whichever
+life of the run finds it. A pause or a stop that nobody took in the life it was meant for is void.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from podium.dsl.program import Budget
+
+from .event import Ordered
+from .journal import Journal
+from .ledger import Amount, Ledger
+from .outcome import STOP
+
+TOPUP = "topup"
+
+
+def topup(more: Budget) -> Ordered:
+    """The order that adds more to a run's budget, in the dimensions that the budget has."""
+    return Ordered(
+        TOPUP,
+        usd=more.usd or 0,
+        tokens=more.tokens or 0,
+        calls=more.calls or 0,
+        seconds=more.seconds or 0.0,
+    )
+
+
+def topped(budget: Budget, order: Ordered) -> Budget:
+    """budget after order; what has no bound stays without one."""
+
+    def plus(have: int | None, more: int) -> int | None:
+        return None if have is None else have + more
+
+    return replace(
+        budget,
+        usd=plus(budget.usd, order.usd),
+        tokens=plus(budget.tokens, order.tokens),
+        calls=plus(budget.calls, order.calls),
+        seconds=None if budget.seconds is None else budget.seconds + order.seconds,
+    )
+
+
+def unbounded(budget: Budget, more: Budget) -> tuple[str, ...]:
+    """The dimensions that more adds to and budget has no bound in: there a topup changes nothing."""
+    names = ("usd", "tokens", "calls", "seconds")
+    return tuple(n for n in names if getattr(more, n) and getattr(budget, n) is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reins:
+    """What orders act on in a live run. interrupt: no new call, with a cause; poke: money may be there for
+    calls that wait; longer: as in World."""
+
+    journal: Journal
+    ledger: Ledger
+    account: str
+    interrupt: Callable[[str], None]
+    poke: Callable[[], None]
+    longer: list[Callable[[float], None]]
+
+    def obey(self, order: Ordered) -> None:
+        """Take order, unless this run took it before."""
+        if order.number and order.number <= last_taken(self.journal):
+            return
+        self.journal.emit(order)
+        match order.verb:
+            case "pause":
+                self.interrupt("user")
+            case "stop":
+                self.interrupt(STOP)
+            case _:
+                self._top_up(order)
+
+    def _top_up(self, order: Ordered) -> None:
+        self.ledger.top_up(self.account, Amount(order.usd, order.tokens, order.calls))
+        for lengthen in self.longer:
+            lengthen(order.seconds)
+        self.poke()
+
+
+def last_taken(journal: Journal) -> int:
+    """The number of the last order from the store that the run took; 0 for none."""
+    return max((order.number for order in journal.orders), default=0)
