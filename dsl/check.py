@@ -1,11 +1,10 @@
 """Every declaration of a file and of its imports, evaluated with unknown parameters; every run with defaults."""
 
-from . import syntax
+from . import syntax, trials
 from .accept import finished, models
 from .calling import parameter_type
 from .draft import is_abstract, of_run
 from .evaluate import Evaluator
-from .fields import got
 from .kinds import KINDS
 from .problem import Problem, first, has_errors
 from .scope import Files, hidden_by_parameters, unused
@@ -59,8 +58,10 @@ def _check(
             _flow(evaluator, value)
         case Noun(kind="run"):
             _run(evaluator, module, value, before, runs=runs)
-        case Noun(kind="test" | "experiment"):
-            got(evaluator, value)
+        case Noun(kind="test"):
+            trials.test_case(evaluator, value)
+        case Noun(kind="experiment"):
+            trials.experiment(evaluator, value)
         case Noun():
             evaluator.built(value)
         case _:

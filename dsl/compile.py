@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from . import draft as drafts
+from . import syntax, trials
 from .accept import finished, models
 from .check import in_order, problems_of
 from .draft import Draft
@@ -15,7 +16,7 @@ from .params import in_force, set_params
 from .parse import parse_expression
 from .permission import REFUSALS, permits, require
 from .problem import Problem, ProgramError, has_errors, whole
-from .program import Budget, Model, Program
+from .program import Budget, Experiment, Model, Program, TestCase
 from .scope import Files
 from .source import Place, Source
 from .types import FLOW, TASK
@@ -63,22 +64,56 @@ def compile_run(
     warnings = problems_of(files, main, runs=False)
     if has_errors(warnings):
         raise ProgramError(problems_of(files, main))
-    evaluator = Evaluator(files, reading=True, main=main, models=choice.models)
-    if (allow := choice.allow) is not None:
-        evaluator.permits = lambda ask: permits(evaluator, allow, ask)
-    set_params(evaluator, main, choice.params)
-    _accepted(evaluator.problems, main)
-
+    evaluator = _evaluator(files, main, choice)
     draft = _draft(evaluator, main, choice)
     if any(p.severity == "error" and p.code not in REFUSALS for p in evaluator.problems):
         raise ProgramError(in_order(evaluator.problems, main))
     refuse_later(evaluator, draft)
     draft = finished(evaluator, drafts.within(draft, choice.budget), final=True)
     used, default = models(evaluator, main, draft, final=True)
-    if allow is not None:
-        require(evaluator, allow, draft, used, default_url=choice.default_url)
+    if choice.allow is not None:
+        require(evaluator, choice.allow, draft, used, default_url=choice.default_url)
     notes = _accepted(evaluator.problems, main)
     return _program(evaluator, main, choice, draft, used, default), (*warnings, *notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """What a file declares to be tried: its tests and its experiments, in order."""
+
+    tests: tuple[TestCase, ...]
+    experiments: tuple[Experiment, ...]
+
+
+def compile_trials(source: Source, library: Library, choice: Choice) -> Trials:
+    """The file's tests and experiments; of choice only what sets parameters and permissions counts.
+
+    Raises ProgramError on any error.
+    """
+    files = Files(library)
+    main = files.load(source)
+    _accepted(list(problems_of(files, main)), main)
+    evaluator = _evaluator(files, main, choice)
+    nouns = [
+        value
+        for declaration in main.declared.values()
+        if declaration.kind in ("test", "experiment")
+        and isinstance(value := evaluator.declared(main, declaration), Noun)
+    ]
+    tests = tuple(trials.test_case(evaluator, noun) for noun in nouns if noun.kind == "test")
+    others = tuple(trials.experiment(evaluator, n) for n in nouns if n.kind == "experiment")
+    _accepted(evaluator.problems, main)
+    return Trials(tests, others)
+
+
+def _evaluator(files: Files, main: Module, choice: Choice) -> Evaluator:
+    """An evaluator with the parameters and permissions of choice."""
+    evaluator = Evaluator(files, reading=True, main=main, models=choice.models)
+    if (allow := choice.allow) is not None:
+        evaluator.permits = lambda ask: permits(evaluator, allow, ask)
+    set_params(evaluator, main, choice.params)
+    _accepted(evaluator.problems, main)
+    return evaluator
 
 
 def _accepted(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
@@ -125,6 +160,9 @@ def _run(evaluator: Evaluator, main: Module, name: str | None) -> Noun:
 
 def _no_run(main: Module, wanted: str | None, runs: list[str]) -> Problem:
     flows = [d.name for d in main.declared.values() if d.kind in ("flow", "role")]
+    tried = main.declared.get(wanted or "")
+    if tried is not None and tried.kind in ("test", "experiment"):
+        return _tried(main, tried)
     if wanted is not None:
         message = f"there is no run `{wanted}`"
         help_ = did_you_mean(wanted, runs) or (f"there is {_names(runs)}" if runs else "")
@@ -135,6 +173,16 @@ def _no_run(main: Module, wanted: str | None, runs: list[str]) -> Problem:
         example = flows[0] if flows else "agent"
         help_ = f"write `run main {{ flow = {example} }}`, or give a flow with `-e`"
     return Problem("E110", message, whole(main.source), help=help_)
+
+
+def _tried(main: Module, declaration: syntax.Declaration) -> Problem:
+    article = "an" if declaration.kind == "experiment" else "a"
+    return Problem(
+        "E900",
+        f"`{declaration.name}` is {article} {declaration.kind}, which is checked but does not run yet",
+        Place(main.source, declaration.name_span),
+        help="run its flow by itself, with `-e`",
+    )
 
 
 def _names(names: list[str]) -> str:

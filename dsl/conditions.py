@@ -13,8 +13,8 @@ from .kinds import TEAM_CONDITION_NAMES
 from .names import near
 from .program import AllOf, AnyOf, Compare, Condition, Flag, Not, Plateau
 from .source import Place
-from .types import ANY, CONDITION
-from .values import BAD, Quantity, Scope, Unknown, Value, is_condition
+from .types import ANY, CONDITION, Words
+from .values import BAD, Quantity, Scope, Unknown, Value, Word, is_condition
 
 _Operator = Literal["==", "!=", "<=", ">=", "<", ">"]
 _MIRROR: dict[str, _Operator] = {
@@ -25,7 +25,21 @@ _FLAGS = {
     "consensus": Flag("consensus"),
     "accepted": Flag("accepted"),
 }
-_NUMBERS = ("score", "round", "spent")
+_OUTCOMES = {
+    "passed": Flag("passed"),
+    "finished": Flag("finished"),
+    "exhausted": Flag("exhausted"),
+    "stopped": Flag("stopped"),
+    "failed": Flag("failed"),
+    "cancelled": Flag("cancelled"),
+    "paused": Flag("paused"),
+}
+_MEASURED = {
+    "spent": ("usd", "tokens", "calls"),
+    "held": ("usd", "tokens", "calls"),
+    "elapsed": ("time",),
+}
+_NUMBERS = ("score", "round", *_MEASURED)
 
 
 def condition(context: Context, expr: syntax.Expr, scope: Scope) -> Value | None:
@@ -71,7 +85,7 @@ def _flag(context: Context, name: str, place: Place) -> Value:
             "E120",
             f"`{name}` is a number, not a condition",
             place,
-            help=f"compare it: `{name} >= {'$1' if name == 'spent' else 1}`",
+            help=f"compare it: `{name} >= {_example(name)}`",
         )
         return BAD
     return _FLAGS[name]
@@ -79,6 +93,8 @@ def _flag(context: Context, name: str, place: Place) -> Value:
 
 def _compared(context: Context, expr: syntax.Binary, scope: Scope) -> Value:
     left, right, operator = expr.left, expr.right, _MIRROR[_MIRROR[expr.operator]]
+    if isinstance(left, syntax.Name) and left.name == "outcome" and "outcome" not in scope.locals:
+        return _ended(context, operator, right, scope)
     if _number_name(right, scope) and not _number_name(left, scope):
         left, right, operator = right, left, _MIRROR[operator]
     name = _number_name(left, scope)
@@ -86,6 +102,25 @@ def _compared(context: Context, expr: syntax.Binary, scope: Scope) -> Value:
         return _unknown_number(context, expr, scope)
     value = context.value(right, scope, ANY)
     return _comparison(context, name, operator, value, scope.place(right.span))
+
+
+def _ended(
+    context: Context, operator: _Operator, right: syntax.Expr, scope: Scope
+) -> Condition | Unknown:
+    """`outcome == failed`: how a run ended."""
+    word = context.value(right, scope, Words(tuple(_OUTCOMES)))
+    if not isinstance(word, Word):
+        return BAD
+    flag = _OUTCOMES[word.name]
+    if operator in ("==", "!="):
+        return flag if operator == "==" else Not(flag)
+    context.error(
+        "E120",
+        f"outcomes have no order, so `{operator}` does not go with them",
+        scope.place(right.span),
+        help=f"write `outcome == {word.name}` or `outcome != {word.name}`",
+    )
+    return BAD
 
 
 def _number_name(expr: syntax.Expr, scope: Scope) -> str | None:
@@ -115,34 +150,41 @@ def _unknown_number(context: Context, expr: syntax.Binary, scope: Scope) -> Valu
 def _comparison(
     context: Context, name: str, operator: _Operator, value: Value, place: Place
 ) -> Value:
+    allowed = _MEASURED.get(name, ())
     match value:
         case Unknown():
             return Unknown(CONDITION)
-        case Quantity(dimension="usd" | "tokens" | "calls" as dimension, amount=amount) if (
-            name == "spent"
-        ):
-            return Compare(f"spent_{dimension}", operator, float(amount))
-        case int() | float() if name != "spent" and not isinstance(value, bool):
+        case Quantity(dimension=dimension, amount=amount) if dimension in allowed:
+            of = name if len(allowed) == 1 else f"{name}_{dimension}"
+            return Compare(of, operator, float(amount))
+        case int() | float() if not allowed and not isinstance(value, bool):
             return Compare(name, operator, float(value))
         case _:
-            wanted = "dollars, tokens or calls" if name == "spent" else "a number"
-            example = "$5" if name == "spent" else "1"
+            wanted = (
+                {1: "a time", 3: "dollars, tokens or calls"}[len(allowed)]
+                if allowed
+                else "a number"
+            )
             context.error(
                 "E308",
                 f"`{name}` is compared with {wanted}",
                 place,
-                help=f"write, for example, `{name} {operator} {example}`",
+                help=f"write, for example, `{name} {operator} {_example(name)}`",
             )
             return BAD
 
 
+def _example(name: str) -> str:
+    return {"spent": "$5", "held": "$5", "elapsed": "10m"}.get(name, "1")
+
+
 def names(rule: Condition) -> Iterator[str]:
-    """What rule asks about: score, passed, round, spent, consensus, accepted, plateau."""
+    """What rule asks about: score, passed, round, spent, consensus, accepted, plateau, outcome …"""
     match rule:
         case Compare(name=name):
             yield name.partition("_")[0]
         case Flag(name=name):
-            yield name
+            yield name if name in _FLAGS else "outcome"
         case Plateau():
             yield "plateau"
         case AllOf(parts=parts) | AnyOf(parts=parts):

@@ -10,7 +10,7 @@ is in the modules it calls.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from . import arithmetic, calling, expressions, flows, lookup, nouns, prompts, syntax, tasks
+from . import arithmetic, calling, expressions, faults, flows, lookup, nouns, prompts, syntax, tasks
 from .calls import FORMS
 from .conditions import condition
 from .context import Found
@@ -28,6 +28,7 @@ from .source import Place, Source
 from .types import (
     ANY,
     CONDITION,
+    FAULT,
     FLOW,
     PROMPT,
     VERIFIER,
@@ -115,6 +116,8 @@ class Evaluator:
                 self._depth -= 1
             if found is not None:
                 return found
+        if FAULT in options(want) and (found := faults.fault(self, expr, scope)) is not None:
+            return found
         return fit(self, self.raw(expr, scope, want), want, scope.place(expr.span))
 
     def fit(self, value: Value, want: Type, place: Place) -> Value:

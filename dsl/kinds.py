@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .types import (
-    ANY,
     BUDGET,
     CASES,
     CONDITION,
     COUNT,
     ENDPOINT,
+    FAULT,
     FLOW,
     MODEL,
     NONE,
@@ -144,19 +144,29 @@ _RUN = (
 )
 _TEST = (
     Spec("flow", FLOW, "What is tested under the simulator", required=True),
-    Spec("given", ANY, "Faults of the simulated endpoints"),
-    Spec("replies", ANY, "What the simulated models answer"),
-    Spec("always", CONDITION, "What must hold at each moment"),
-    Spec("never", CONDITION, "What must hold at no moment"),
+    Spec("task", TASK, "What it works on; default: a task that the simulator makes"),
+    Spec("given", either(FAULT, ListOf(FAULT)), "What goes wrong: `[outage(30s), busy(1m)]`"),
+    Spec(
+        "replies",
+        either(TEXT, ListOf(TEXT), RECORD),
+        "What the models answer: a text, several in turn, or either for each role by its name",
+    ),
+    Spec("always", either(CONDITION, ListOf(CONDITION)), "What must hold at each moment"),
+    Spec("never", either(CONDITION, ListOf(CONDITION)), "What must hold at no moment"),
     Spec("at_most", BUDGET, "What the flow may spend"),
 )
 _EXPERIMENT = (
-    Spec("arms", either(CASES, ListOf(FLOW)), "The flows that are compared", required=True),
+    Spec(
+        "arms",
+        either(CASES, ListOf(FLOW)),
+        "The flows that are compared, two at least, by name",
+        required=True,
+    ),
     Spec("task", TASK, "What they are compared on", required=True),
     Spec(
         "each",
         either(BUDGET, COUNT),
-        "What each arm may spend: dollars, tokens, calls, or agents",
+        "What each arm may spend: dollars, tokens or calls; a bare number is of agents",
         required=True,
     ),
     Spec("repeats", COUNT, "Runs of each arm", 10),
@@ -193,7 +203,8 @@ FILTERS: Mapping[str, tuple[Spec, ...]] = {
     "bullets": (),
     "json": (),
 }
-# Names in scope where a condition stands: of `until` and `accept`, of a team's `until`, of `pass`.
+# Names in scope where a condition stands: of `until` and `accept`, of a team's `until`, of `pass`, of a test.
 CONDITION_NAMES = ("score", "passed", "round", "spent")
 TEAM_CONDITION_NAMES = (*CONDITION_NAMES, "consensus", "accepted")
 PASS_NAMES = ("score",)
+TEST_NAMES = ("score", "passed", "spent", "held", "elapsed", "outcome")

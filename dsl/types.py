@@ -84,6 +84,7 @@ ENV = Plain("environment variable")
 SCHEMA = Plain("schema")
 RECORD = Plain("record")
 RUN = Plain("run")
+FAULT = Plain("fault")
 INT = Number(True)
 FLOAT = Number(False)
 COUNT = Number(True, 1)
@@ -126,6 +127,7 @@ _EXAMPLES = {
     TEXT: '"text"',
     BOOL: "true",
     CASES: "{ easy = a, hard = b }",
+    FAULT: "outage(30s)",
 }
 
 

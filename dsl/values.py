@@ -19,6 +19,7 @@ from .types import (
     CONDITION,
     ENDPOINT,
     ENV,
+    FAULT,
     FLOW,
     NONE,
     PROMPT,
@@ -256,6 +257,7 @@ Value = (
     | program.Template
     | program.Budget
     | program.Condition
+    | program.Fault
     | program.Flow
 )
 
@@ -293,6 +295,7 @@ _TYPES: tuple[tuple[tuple[type, ...], Type], ...] = (
     ((program.Budget,), BUDGET),
     ((program.Endpoint,), ENDPOINT),
     ((program.EnvRef,), ENV),
+    ((program.Fault,), FAULT),
     ((program.Model,), Plain("model")),
     ((program.Role,), Plain("role")),
     ((program.Verifier,), VERIFIER),

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from podium.dsl.calls import ACCOUNT, FORMS, Form
+from podium.dsl.faults import FAULTS
 from podium.dsl.kinds import FILTERS, KINDS, PROMPT_NAMES, RECORDS, Spec
 from podium.dsl.types import FLOW, VERIFIER, Type, describe
 from podium.engine import event
@@ -96,7 +97,8 @@ def page() -> str:
     parts += ["Every form that gives a flow takes these too.\n", _specs(ACCOUNT)]
     parts += ["## Verifiers\n", *_forms(f for f in FORMS.values() if f.gives == VERIFIER)]
     others = (f for f in FORMS.values() if f.gives not in (FLOW, VERIFIER))
-    parts += ["## Other calls\n", *_forms(others), "## Prompts\n", *_prompts()]
+    parts += ["## Other calls\n", *_forms(others), "## Faults\n", *_faults()]
+    parts += ["## Prompts\n", *_prompts()]
     parts += ["## Commands\n", *_commands(), "## Exit codes\n", EXITS.strip() + "\n"]
     parts += ["## The result as JSON\n", RESULT.strip() + "\n"]
     parts += ["## The plan as JSON\n", PLAN.strip() + "\n"]
@@ -130,6 +132,13 @@ def _forms(forms: Iterable[Form]) -> Iterator[str]:
         if form.rest is not None:
             named = "by name, " if form.rest_named else ""
             yield f"Further arguments, {named}are each {describe(form.rest)}.\n"
+
+
+def _faults() -> Iterator[str]:
+    yield "What goes wrong in a `test`; the names are known only in its `given`.\n"
+    for fault in FAULTS.values():
+        yield f"### {fault.name}\n\n{fault.doc}.\n"
+        yield _specs(fault.params)
 
 
 def _specs(specs: Iterable[Spec]) -> str:

@@ -564,7 +564,7 @@ VALUES = {
     "prompt": '"x"',
     "statement": '"x"',
     "flow": "agent",
-    "arms": "{ a = agent }",
+    "arms": "{ a = agent, b = agent }",
     "task": 'family("words")',
     "each": "3",
 }

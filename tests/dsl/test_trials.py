@@ -1,0 +1,185 @@
+"""Tests and experiments: what their fields mean, and that each mistake in one is told where it is."""
+
+import pytest
+
+from podium.dsl.compile import Choice, Trials, check, compile_run, compile_trials
+from podium.dsl.faults import FAULTS
+from podium.dsl.library import MemoryLibrary
+from podium.dsl.problem import ProgramError
+from podium.dsl.program import AnyOf, Budget, Compare, Fault, Flag, Not, Reduce, Then
+from podium.dsl.source import Source
+
+NOUNS = '''
+role writer { prompt = """{{ task.statement }}""" }
+role editor { prompt = """{{ attempt.answer }}""" }
+role triage { prompt = """{{ task.statement }}"""  output = { case: "easy" | "hard", why: text = "" } }
+task sum { statement = "2 + 2?"  verify = exact("4") }
+task bare { statement = "2 + 2?" }
+flow routed = route(by = triage) of { easy = writer, hard = team(2) }
+'''
+
+
+def told(text: str) -> list[tuple[str, str]]:
+    """Code and text of each problem."""
+    source = Source("x.team", text + NOUNS)
+    problems = check(source, MemoryLibrary())
+    return [
+        (p.code, p.place.source.text[p.place.span.start : p.place.span.end])
+        for p in problems
+        if p.code != "W603"
+    ]
+
+
+def trials(text: str, choice: Choice | None = None) -> Trials:
+    return compile_trials(Source("x.team", text + NOUNS), MemoryLibrary(), choice or Choice())
+
+
+def test_a_test_becomes_data() -> None:
+    (made,) = trials("""
+test keeps {
+  flow    = routed
+  task    = sum
+  given   = [outage(30s), busy(1m, after = 10s), cut(20%), silent(3 calls), empty]
+  replies = { triage = [{ case = "easy" }, "no JSON"], writer = "4" }
+  always  = [spent <= $2, held < 9 calls]
+  never   = outcome == failed or outcome != passed and elapsed > 2m
+  at_most = [40 calls]
+}
+""").tests
+    assert (made.name, [task.name for task in made.tasks]) == ("keeps", ["sum"])
+    assert [(fault.name, dict(fault.args)) for fault in made.given] == [
+        ("outage", {"time": 30.0, "after": 0}),
+        ("busy", {"time": 60.0, "after": 10.0}),
+        ("cut", {"which": 0.2}),
+        ("silent", {"which": 3}),
+        ("empty", {"which": 0.1}),
+    ]
+    assert made.replies == {"triage": ({"case": "easy"}, "no JSON"), "writer": ("4",)}
+    assert made.always == (Compare("spent_usd", "<=", 2e6), Compare("held_calls", "<", 9.0))
+    (never,) = made.never
+    assert isinstance(never, AnyOf)
+    assert never.parts[0] == Flag("failed")
+    assert Not(Flag("passed")) in getattr(never.parts[1], "parts", ())
+    assert made.at_most == Budget(calls=40)
+
+
+def test_replies_without_a_role_are_of_all_roles() -> None:
+    one, several = trials("""
+test one { flow = writer  replies = "4" }
+test several { flow = writer  replies = ["3", "4"] }
+""").tests
+    assert (one.replies, several.replies) == ({"": ("4",)}, {"": ("3", "4")})
+
+
+def test_an_experiment_becomes_data() -> None:
+    made = trials("""
+experiment named {
+  arms    = { one = writer, many = parallel(8) of writer }
+  task    = sum
+  each    = [10k tokens]
+  repeats = 3
+}
+experiment listed { arms = [writer, team(3), team(4)]  task = sum  each = 10 }
+""").experiments
+    named, listed = made
+    assert [name for name, _ in named.arms] == ["one", "many"]
+    assert (named.budget, named.agents, named.repeats) == (Budget(tokens=10_000), None, 3)
+    many = named.arms[1][1]  # many attempts end with the best of them, as in a run
+    assert isinstance(many, Then)
+    assert isinstance(many.steps[-1], Reduce)
+    assert [name for name, _ in listed.arms] == ["writer", "team_1", "team_2"]
+    assert (listed.budget, listed.agents, listed.repeats) == (Budget(), 10, 10)
+
+
+def test_a_test_amends_another_and_reads_parameters() -> None:
+    text = """
+param k: int = 3
+test long = short with { at_most = [9 calls] }
+test short { flow = parallel(k) of writer -> vote  given = crash(4 calls)  at_most = [40 calls] }
+"""
+    long, short = trials(text, Choice(params={"k": ("5", "--set")})).tests
+    assert (long.at_most.calls, short.at_most.calls) == (9, 40)
+    assert long.given == short.given
+    assert isinstance(long.flow, Then)
+    assert "count=5" in repr(long.flow)
+
+
+def test_a_name_of_a_fault_is_free_elsewhere() -> None:
+    text = (
+        "flow slow = writer\nflow cut = team(2)\ntest t { flow = slow -> editor  given = slow(1s) }"
+    )
+    assert told(text) == []
+    assert trials(text).tests[0].given[0].name == "slow"
+
+
+def test_a_fault_keeps_its_place() -> None:
+    (made,) = trials("test t { flow = writer  given = [silent(2 calls)] }").tests
+    (fault,) = made.given
+    assert isinstance(fault, Fault)
+    assert fault.place.source.text[fault.place.span.start :].startswith("silent(2 calls)")
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_can_be_given_with_what_it_needs(name: str) -> None:
+    required = [s for s in FAULTS[name].params if s.required]
+    amount = {"time": "30s", "after": "3 calls"}
+    args = ", ".join(amount[s.name] for s in required)
+    (made,) = trials(f"test t {{ flow = writer  given = {name}({args}) }}").tests
+    assert [fault.name for fault in made.given] == [name]
+    assert set(made.given[0].args) == {s.name for s in FAULTS[name].params}
+
+
+@pytest.mark.parametrize(
+    ("code", "at", "text"),
+    [
+        ("E105", "outge", "test t { flow = writer  given = [outge(30s)] }"),
+        ("E112", "outage", "test t { flow = writer  given = outage }"),
+        ("E308", "5", "test t { flow = writer  given = outage(5) }"),
+        ("E308", "10s", "test t { flow = writer  given = cut(10s) }"),
+        ("E120", "3", "test t { flow = writer  given = [3] }"),
+        ("E105", "round > 2", "test t { flow = writer  always = round > 2 }"),
+        ("E105", "plateau(2)", "test t { flow = writer  never = plateau(2) }"),
+        ("E125", "faild", "test t { flow = writer  never = outcome == faild }"),
+        ("E120", "failed", "test t { flow = writer  never = outcome > failed }"),
+        ("E308", "3", "test t { flow = writer  never = held > 3 }"),
+        ("E308", "$3", "test t { flow = writer  always = elapsed < $3 }"),
+        ("E120", "5", "test t { flow = writer  replies = 5 }"),
+        ("E105", "wrter", 'test t { flow = writer  replies = { wrter = "4" } }'),
+        ("E120", "writer", "test t { flow = writer  replies = { writer = 4 } }"),
+        ("E106", "cse", 'test t { flow = routed  replies = { triage = { cse = "easy" } } }'),
+        ("E107", "triage", 'test t { flow = routed  replies = { triage = { why = "so" } } }'),
+        ("E125", "case", 'test t { flow = routed  replies = { triage = { case = "hrad" } } }'),
+        ("E202", "editor", "test t { flow = editor }"),
+        ("E201", "best", "test t { flow = parallel(2) of writer -> best  task = bare }"),
+        ("E112", "[writer]", "experiment e { arms = [writer]  task = sum  each = 5 }"),
+        ("E308", "[30m]", "experiment e { arms = [writer, team(2)]  task = sum  each = [30m] }"),
+        ("E201", "bare", "experiment e { arms = [writer, team(2)]  task = bare  each = 5 }"),
+        (
+            "E202",
+            "editor",
+            "experiment e { arms = { a = editor, b = writer }  task = sum  each = 5 }",
+        ),
+        (
+            "E301",
+            "[9k tokens]",
+            "experiment e { arms = [writer, team(2, budget = [9k tokens])]  task = sum  each = [5k tokens] }",
+        ),
+        ("E105", "held > $1", "flow f = repeat(2, until = held > $1) of editor\ntest t { flow = team(2) -> f }"),
+    ],
+)  # fmt: skip
+def test_each_mistake_is_told_once_and_where_it_is(code: str, at: str, text: str) -> None:
+    assert told(text) == [(code, at)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "test q { flow = writer }",
+        "experiment q { arms = [writer, team(2)]  task = sum  each = 5 }",
+    ],
+)
+def test_running_one_says_that_it_comes_later(text: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        compile_run(Source("x.team", text + NOUNS), MemoryLibrary(), Choice(run="q"))
+    assert [p.code for p in caught.value.problems] == ["E900"]
+    assert "does not run yet" in caught.value.problems[0].message
