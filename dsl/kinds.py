@@ -125,7 +125,9 @@ _TASK = (
     Spec("better", Words(("higher", "lower")), "Which scores are better", "higher"),
     Spec("use", USE, "`final` hides scores from members, CEO and leaderboard"),
     Spec(
-        "baseline", TEXT, "An attempt to be scored before the first paid call; checked, not run yet"
+        "baseline",
+        either(TEXT, NONE),
+        "An answer to beat: scored before anything is paid, shown beside the best, never returned",
     ),
     Spec("files", either(TEXT, ListOf(TEXT)), "A folder or files that belong to the problem"),
     Spec("style", STYLE, "How teams go about it", "discuss"),

@@ -176,7 +176,7 @@ class Verifier:
     """kind: exact, number, choice, contains, python (and, later, the rest of language.md).
 
     args are the constants it was given, by name: `expected` (text, number or list), `tolerance`,
-    `ref` ("pkg.mod:attr"). use: "final" hides its scores from members, CEO and leaderboard.
+    `ref` ("pkg.mod:attr"); of judges `by`, their roles, and `model`, those that they choose ("": the run's). use: "final" hides its scores from members, CEO and leaderboard.
     """
 
     name: str
@@ -189,13 +189,17 @@ class Verifier:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One problem. pass_rule None: only a bool or a Verdict can say `passed`."""
+    """One problem. pass_rule None: only a bool or a Verdict can say `passed`.
+
+    baseline: an answer to beat, scored before anything is paid and never returned; only where there is a verifier.
+    """
 
     name: str
     statement: str
     verify: Verifier | None = None
     pass_rule: "Condition | None" = None
     better: Literal["higher", "lower"] = "higher"
+    baseline: str | None = None
 
 
 # --- conditions (until, accept, pass) ------------------------------------------------------------

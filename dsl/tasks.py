@@ -32,6 +32,7 @@ def build(context: Context, noun: Noun, got: Got) -> Value:
         verify,
         _pass_rule(context, got),
         "lower" if better == "lower" else "higher",
+        _baseline(context, noun, got),
     )
     later = [
         Later(f"`{name}` of task `{noun.name}`", got.at(name))
@@ -46,7 +47,19 @@ def build(context: Context, noun: Noun, got: Got) -> Value:
     return Tasks((task,), tuple(later), tuple(ignored))
 
 
-_NOT_YET = ("baseline", "tools")
+_NOT_YET = ("tools",)
+
+
+def _baseline(context: Context, noun: Noun, got: Got) -> str | None:
+    baseline = got.value("baseline")
+    if baseline is not None and not got.given("verify"):
+        context.error(
+            "E107",
+            f"task `{noun.name}` has a `baseline`, and no `verify` to score it",
+            got.at("baseline"),
+            help="add `verify = …`, or delete `baseline`",
+        )
+    return baseline if isinstance(baseline, str) else None
 
 
 def _pass_rule(context: Context, got: Got) -> Condition | None:

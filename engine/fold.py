@@ -8,7 +8,7 @@ of what its nodes spent themselves, after any prefix of the list.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, Literal, NamedTuple, assert_never
+from typing import Any, Literal, assert_never
 
 from podium.dsl.program import Budget, Program
 
@@ -87,10 +87,11 @@ class Best:
     passed: bool | None
 
 
-class Baseline(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Baseline:
     """What there was to beat. Of several tasks: the mean of the scores, and whether all passed."""
 
-    count: int
+    tasks: int
     score: float | None
     passed: bool
 

@@ -273,11 +273,8 @@ async def _walked(world: World) -> End:
     began = anyio.current_time()
     if (stopped := await score_baselines(world, _named_tasks(program))) is not None:
         return End(stopped)
-    used = (
-        anyio.current_time() - began
-    )  # of the run's time, which the walk begins to count only now
-    before = world.lived.get(world.account, 0.0)
-    world = replace(world, lived={**world.lived, world.account: before + used})
+    used = world.lived.get(world.account, 0.0) + anyio.current_time() - began
+    world = replace(world, lived={**world.lived, world.account: used})  # time runs from the start
     if len(program.tasks) > 1:
         return await _rows(world)
     result = await walk(world, program.tasks[0] if program.tasks else None)

@@ -12,18 +12,25 @@ from .call import BudgetExhausted, CallError, VerifierCall, VerifierReply, reque
 from .event import Improved, Scored
 from .outcome import Failed
 from .reduce import attempts_of, rank, settled
-from .value import Attempt, Many, Value
+from .value import Attempt, Many, Value, Verdict
 from .walk import Ended, Failure, Here, ending, no_room
 
 
 async def judge(here: Here, attempt: Attempt, by: Verifier | None = None) -> Attempt:
-    """attempt with its verdict by the verifier (the task's, if none is named). Raises as `ask` does.
+    """attempt with its verdict by the verifier (the task's, if none is named). Raises as `ask` does."""
+    verifier = by or here.task.verify
+    assert verifier is not None
+    judged = replace(attempt, verdict=await verdict_on(here, attempt, verifier))
+    _note(here, judged, verifier)
+    return judged
+
+
+async def verdict_on(here: Here, attempt: Attempt, verifier: Verifier) -> Verdict:
+    """The verdict alone: nothing is noted, and the attempt is none of the run's. Raises as `ask` does.
 
     Equal content is judged once in a run. Two who ask at once would both send it; the lock lets the second read
     the first one's verdict.
     """
-    verifier = by or here.task.verify
-    assert verifier is not None
     address = f"{attempt.address}/v.{verifier.name}"
     call = VerifierCall(address, here.account, verifier, here.task, attempt.answer, attempt.text)
     key = request_digest(call)
@@ -33,9 +40,7 @@ async def judge(here: Here, attempt: Attempt, by: Verifier | None = None) -> Att
             assert isinstance(reply, VerifierReply)
             here.walk.verdicts[key] = settled(reply.verdict, here.task, verifier)
     here.walk.judging.pop(key, None)  # who comes later finds the verdict
-    judged = replace(attempt, verdict=here.walk.verdicts[key])
-    _note(here, judged, verifier)
-    return judged
+    return here.walk.verdicts[key]
 
 
 def _note(here: Here, judged: Attempt, verifier: Verifier) -> None:

@@ -51,6 +51,7 @@ RESULT = """
 | `reason` | why, as a short clause; empty where there is nothing to add |
 | `resumable` | whether `podium resume` can take it up |
 | `answer`, `score`, `passed` | of what the run gave, or of the best so far |
+| `baseline` | `score` and `passed` of the task's baseline, of several tasks the mean and whether all did; or null |
 | `seconds` | how long it was live |
 | `spent` | of the whole run, resends and failures included |
 | `budget` | the run's upper bounds |

@@ -121,6 +121,9 @@ def notes(program: Program, planned: Plan) -> Iterator[str]:
             f"Assumed: {names} reads {DEFAULT_WINDOW:,} tokens; only its server knows. "
             "`context` in the model says it."
         )
+    if baselines := sum(task.baseline is not None for task in program.tasks):
+        what = "The baseline is" if baselines == 1 else f"{baselines} baselines are"
+        yield f"{what} scored before anything is sent."
     for name, value, origin in program.params:
         yield f"Parameter {name} = {value!r} ({origin})"
     yield from (f"{kind}: {', '.join(names)}" for kind, names in touched(program).items() if names)

@@ -21,7 +21,16 @@ from .exits import ShellError
 from .options import json_option, store_option
 from .reading import find_run, fold_of, open_store
 from .safe import safe, safe_json, safe_line
-from .summary import Row, best_team, dollars, headline, one_agent, price_table, what_next
+from .summary import (
+    Row,
+    against_baseline,
+    best_team,
+    dollars,
+    headline,
+    one_agent,
+    price_table,
+    what_next,
+)
 from .units import show_calls, show_count
 
 _FULL_TEXTS = 3  # calls whose whole text is shown; of more, a line each
@@ -105,7 +114,7 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     console.print(Text(f"Run {record.id} ({safe_line(record.name, 60)})", style="bold"))
     console.print(Text(headline(folded)), soft_wrap=True)
     console.print(table_of(price_table(folded)))
-    for words in (one_agent(folded), best_team(folded)):
+    for words in (against_baseline(folded), one_agent(folded), best_team(folded)):
         if words:
             console.print(Text(words), soft_wrap=True)
     if (answer := answer_text(folded)) is not None:

@@ -133,11 +133,31 @@ def closing_lines(
     podium, store: as for `what_next`. What the run knows nothing of has no line.
     """
     said = (
+        against_baseline(folded),
         one_agent(folded),
         best_team(folded),
         what_next(folded, run, podium=podium, store=store),
     )
     return tuple(line for line in said if line)
+
+
+def against_baseline(folded: Fold) -> str:
+    """What there was to beat and what the run made of it; empty where there was nothing."""
+    baseline = folded.baseline
+    if baseline is None:
+        return ""
+    best = folded.ended if folded.ended is not None else folded.best
+    mine = "none" if best is None else _worth(best.score, passed=best.passed)
+    worth = _worth(baseline.score, passed=baseline.passed)
+    if baseline.tasks > 1:
+        return f"Baseline {worth}, best {mine}, on average over {baseline.tasks} tasks."
+    return f"Baseline {worth}, best {mine}."
+
+
+def _worth(score: float | None, *, passed: bool | None) -> str:
+    if score is not None:
+        return f"{score:.4g}"
+    return "none" if passed is None else "passed" if passed else "not passed"
 
 
 def one_agent(folded: Fold) -> str:

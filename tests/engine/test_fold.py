@@ -200,6 +200,7 @@ def test_the_result_is_the_promised_object() -> None:
         "answer": "42",
         "score": 2.0,
         "passed": True,
+        "baseline": None,
         "seconds": 12.5,
         "spent": both,
         "budget": {"usd": 9.0, "tokens": 100, "calls": None, "seconds": None},

@@ -48,8 +48,8 @@ POSITION = {"line", "column"}
 SPENT = ["usd", "calls", "tokens", "unknown_calls"]
 TOKENS = ["input", "cached", "output", "reasoning"]
 RESULT = [
-    *("schema", "run", "outcome", "reason", "resumable", "answer", "score", "passed", "seconds"),
-    *("spent", "budget", "held", "nodes", "store"),
+    *("schema", "run", "outcome", "reason", "resumable", "answer", "score", "passed", "baseline"),
+    *("seconds", "spent", "budget", "held", "nodes", "store"),
 ]
 
 
