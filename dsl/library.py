@@ -6,6 +6,7 @@ from importlib.resources import files
 from posixpath import dirname, join, normpath
 from typing import Protocol
 
+from .names import did_you_mean
 from .program import Scalar, Task
 from .source import Source
 
@@ -14,11 +15,13 @@ class LibraryError(Exception):
     """A text that cannot be had; the message is a clause for a person: `there is no file "x.team"`.
 
     code is the problem's code: E502 for one outside the project, E104 for one that is missing or unreadable.
+    help says what to write instead, where that is known.
     """
 
-    def __init__(self, message: str, code: str = "E104") -> None:
+    def __init__(self, message: str, code: str = "E104", *, help: str = "") -> None:
         super().__init__(message)
         self.code = code
+        self.help = help
 
 
 def resolve(path: str, importer: str) -> str:
@@ -34,8 +37,16 @@ def standard(name: str) -> Source:
     word = name.removeprefix("std.")
     entry = files("podium").joinpath("stdlib").joinpath(f"{word}.team")
     if name == word or not word.isidentifier() or not entry.is_file():
-        raise LibraryError(f"there is no module `{name}`")
+        known = modules()
+        help_ = did_you_mean(name, known) or f"modules are {', '.join(known)}"
+        raise LibraryError(f"there is no module `{name}`", help=help_)
     return Source(name, entry.read_text(encoding="utf-8"))
+
+
+def modules() -> tuple[str, ...]:
+    """The names of the standard library's modules, in order."""
+    names = (entry.name for entry in files("podium").joinpath("stdlib").iterdir())
+    return tuple(sorted(f"std.{n.removesuffix('.team')}" for n in names if n.endswith(".team")))
 
 
 class Library(Protocol):

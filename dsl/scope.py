@@ -130,7 +130,7 @@ class Files:
                 statement.module, is_file=statement.is_file, importer=module.source.name
             )
         except LibraryError as error:
-            self.report(error.code, str(error), place)
+            self.report(error.code, str(error), place, help=error.help)
             return None
         if source.name in self._open:
             path = [*self._open[self._open.index(source.name) :], source.name]

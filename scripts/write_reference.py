@@ -90,6 +90,31 @@ Figures are `agents` (at most) and `calls`, `tokens` and `usd`, each with `at_le
 Verifiers cost nothing.
 """
 
+DOC = """
+`podium doc FILE --json` prints one object:
+
+| field | what it is |
+|---|---|
+| `schema` | 1; raised when a field changes its meaning or goes |
+| `name`, `doc` | of the file: its name, and the `##` lines that open it |
+| `imports` | its imports, as written |
+| `entries` | its declarations in order |
+
+An entry has `kind`, `name`, `signature` (the name with its parameters), `type` (of flows and roles:
+`Task -> Attempt`), `doc`, `examples` (the lines of `doc` that are indented by four), `parameters` and `output`
+(each with `name`, `type`, `default` and `doc`; a default of null must be given), `fields` (`name` and `value` as
+written), and `size`: `agents` and `calls` with the defaults of all parameters, or null where they cannot be
+counted. Where `for_each_attempt` is true they are those of each attempt that comes in; where
+`inner_is_one_agent` is true, what follows `of` was one agent.
+"""
+COMPLETION = """
+With one line in its start-up file a shell completes commands, options and files:
+
+    eval "$(_PODIUM_COMPLETE=bash_source podium)"      # bash: ~/.bashrc
+    eval "$(_PODIUM_COMPLETE=zsh_source podium)"       # zsh: ~/.zshrc
+    _PODIUM_COMPLETE=fish_source podium | source       # fish: ~/.config/fish/config.fish
+"""
+
 
 def page() -> str:
     """The whole page."""
@@ -100,9 +125,11 @@ def page() -> str:
     others = (f for f in FORMS.values() if f.gives not in (FLOW, VERIFIER))
     parts += ["## Other calls\n", *_forms(others), "## Faults\n", *_faults()]
     parts += ["## Prompts\n", *_prompts()]
-    parts += ["## Commands\n", *_commands(), "## Exit codes\n", EXITS.strip() + "\n"]
+    parts += ["## Commands\n", *_commands(), "### Completion\n", COMPLETION.strip() + "\n"]
+    parts += ["## Exit codes\n", EXITS.strip() + "\n"]
     parts += ["## The result as JSON\n", RESULT.strip() + "\n"]
     parts += ["## The plan as JSON\n", PLAN.strip() + "\n"]
+    parts += ["## The reference page as JSON\n", DOC.strip() + "\n"]
     parts += ["## Events\n", *_events()]
     return "\n".join(parts)
 

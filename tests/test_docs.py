@@ -128,7 +128,7 @@ def test_what_a_page_shows_is_compared_line_by_line(prints: str, shown: str, fit
     assert bool(pattern(prints).fullmatch(shown + "\n")) is fits
 
 
-@pytest.mark.parametrize("script", ["write_reference.py", "write_problems.py"])
+@pytest.mark.parametrize("script", ["write_reference.py", "write_problems.py", "write_stdlib.py"])
 def test_what_is_written_from_tables_is_what_they_say(script: str) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / script, "--check"],

@@ -24,6 +24,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("check", "Say what is wrong with a program."),
     "explain": ("explain", "Say what a problem's code means."),
     "fmt": ("fmt", "Format programs."),
+    "doc": ("doc", "Print a file's reference page."),
     "graph": ("graph", "Draw a program's flow."),
     "plan": ("plan", "Say what a run may cost, before anything is called."),
     "run": ("run", "Run a program, an expression, or one run of a file."),
