@@ -188,7 +188,10 @@ class Ledger:
         """Add to the bounds that the account has; only who owns the budget may ask for it."""
         account = self.accounts[name]
         account.limit = Limit(
-            *(None if old is None else old + more for old, more in zip(account.limit, by, strict=True))
+            *(
+                None if old is None else old + more
+                for old, more in zip(account.limit, by, strict=True)
+            )
         )
 
     def tighten(self, name: str, limit: Limit) -> None:

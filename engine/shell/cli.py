@@ -29,6 +29,11 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("plan", "Say what a run may cost, before anything is called."),
     "run": ("run", "Run a program, an expression, or one run of a file."),
     "resume": ("resume", "Take up a run that was stopped, paused or killed."),
+    "ps": ("ps", "List the live runs."),
+    "watch": ("watch", "Follow a live run."),
+    "pause": ("pause", "Pause a live run; it can be resumed."),
+    "stop": ("stop", "End a live run with its best answer so far."),
+    "topup": ("topup", "Give a run more budget."),
     "show": ("show", "List runs, or show one, or one node of it."),
     "verify": ("verify", "Judge an answer with a task's verifier."),
 }

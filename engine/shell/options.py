@@ -1,6 +1,6 @@
-"""Options that `run` and `resume` share."""
+"""Options that commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -23,11 +23,40 @@ verbose_option = click.option(
     callback=set_verbose,
     help="Show what went wrong inside Podium.",
 )
+params_option = click.option(
+    "--params", "params_file", metavar="FILE", help="Parameters from a TOML file."
+)
+_CAPS = (
+    click.option("--max-usd", metavar="DOLLARS", help="Spend at most this; only tightens."),
+    click.option("--max-tokens", metavar="COUNT", help="Use at most so many tokens (400k, 2M)."),
+    click.option("--max-time", metavar="TIME", help="Run at most so long (90s, 30m, 1h30m)."),
+)
+_MODELS = (
+    click.option(
+        "--model",
+        "models",
+        multiple=True,
+        metavar="[NAME=]URL",
+        help="Serve the default model, or the model NAME, from URL (URL#served picks one there).",
+    ),
+    click.option(
+        "--price",
+        "prices",
+        multiple=True,
+        metavar="[NAME:]RATES",
+        help="Its price: input=0.25,output=2 in dollars per 1M tokens, or free.",
+    ),
+)
 _VIEWING = (
     store_option,
     json_option,
     click.option("--events", metavar="PATH", help="Write every event as a JSON line."),
     click.option("--out", metavar="DIR", help="Keep the best answer so far in this folder."),
+    click.option(
+        "--notify",
+        metavar="CMD",
+        help="Run CMD with JSON on its input when the run gets better, pauses or ends.",
+    ),
     click.option(
         "-q",
         "--quiet",
@@ -39,13 +68,33 @@ _VIEWING = (
 
 
 def viewing_options(function: F) -> F:
-    """--store --json --events --out --quiet -v, given to function as the keywords of `viewing`."""
-    for option in reversed(_VIEWING):
+    """--store --json --events --out --notify --quiet -v, given to function as the keywords of `viewing`."""
+    return _all(_VIEWING, function)
+
+
+def caps_options(function: F) -> F:
+    """--max-usd --max-tokens --max-time."""
+    return _all(_CAPS, function)
+
+
+def model_options(function: F) -> F:
+    """--model --price."""
+    return _all(_MODELS, function)
+
+
+def _all(options: Sequence[Callable[[F], F]], function: F) -> F:
+    for option in reversed(options):
         function = option(function)
     return function
 
 
 def viewing(
-    *, store: str, as_json: bool, events: str | None, out: str | None, quiet: bool
+    *,
+    store: str,
+    as_json: bool,
+    events: str | None,
+    out: str | None,
+    notify: str | None,
+    quiet: bool,
 ) -> Viewing:
-    return Viewing(store, as_json, quiet, events, out)
+    return Viewing(store, as_json, quiet, events, out, notify)

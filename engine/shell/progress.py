@@ -44,7 +44,8 @@ class View:
 
 
 def view(folded: Fold, budget: Budget, now: float) -> View:
-    """now: seconds since the epoch."""
+    """budget: the run's, where its events do not tell one. now: seconds since the epoch."""
+    budget = folded.budget or budget
     branches = list(folded.branches.values())
     lines = _each(branches) if len(branches) <= MAX_LINES else _by_state(branches)
     return View(lines, _bars(folded, budget), _best(folded), _total(folded, budget, now))

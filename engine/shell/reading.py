@@ -52,14 +52,14 @@ def find_run(store: Store, name: str) -> RunRecord:
 
 def fold_of(store: Store, record: RunRecord) -> Fold:
     """The run's events, folded, with the prices and the direction that its program knows."""
-    program = _program(record)
+    program = program_of(record)
     folded = Fold() if program is None else fold_for(program)
     for stamped in store.events(record.id):
         folded.add(stamped)
     return folded
 
 
-def _program(record: RunRecord) -> Program | None:
+def program_of(record: RunRecord) -> Program | None:
     """What the run runs; None where it came as an object, or an older Podium wrote what we cannot read."""
     if not record.request:
         return None

@@ -11,6 +11,7 @@ from podium.dsl.problem import ProgramError
 from ..event import CallAnswered, CallFailed, CallIntended
 from ..library import project_root
 from ..store import RunOwned, RunRecord, Store
+from .detach import Detachable, announce, detach, detach_option
 from .doors import Doors
 from .ending import conclude, not_begun
 from .exits import ShellError
@@ -27,19 +28,23 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=Detachable,
     short_help="Take up a run that was stopped, paused or killed.",
     epilog="Example: podium resume",
 )
 @click.argument("run", required=False)
+@detach_option
 @viewing_options
 @click.pass_context
-def command(ctx: click.Context, /, *, run: str | None, **shown: Any) -> None:
+def command(ctx: click.Context, /, *, run: str | None, detached: bool, **shown: Any) -> None:
     """Take up RUN (default: the latest that has not ended) where it stopped.
 
     Answered calls are not paid again. Output and exit codes are those of `podium run`.
     """
     doors = ctx.obj or Doors()
     view = viewing(**shown)
+    if detached:
+        detach(ctx, store=view.store, as_json=view.as_json)
     with open_store(Path(view.store)) as store:
         record = chosen(store, run)
         if run is None and not view.quiet:
@@ -94,4 +99,6 @@ def paid_again(store: Store, record: RunRecord) -> str:
 
 
 async def _begin(run: str, engine: "Engine") -> RunningRun:
-    return await engine.resume(run)
+    resumed = await engine.resume(run)
+    announce(resumed.id)
+    return resumed

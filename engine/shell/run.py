@@ -11,12 +11,13 @@ from podium.dsl.parse import parse
 from podium.dsl.problem import ProgramError
 
 from ..request import to_json
+from .detach import Detachable, announce, detach, detach_option
 from .doors import Doors
 from .ending import conclude, not_begun
 from .exits import ShellError
 from .inputs import Asked
 from .loading import Loaded, load, params
-from .options import viewing, viewing_options
+from .options import caps_options, model_options, params_option, viewing, viewing_options
 from .reports import reject, show
 from .safe import safe
 from .session import RunningRun, carry
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ..run import Engine
 
 
-class RunCommand(click.Command):
+class RunCommand(Detachable):
     """`podium run FILE --help` also lists the file's own parameters."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -72,28 +73,14 @@ def _declared(text: str) -> str:
 @click.option("-e", "--expression", metavar="EXPR", help="Run this flow.")
 @click.option("--task", metavar="NAME", help="Its task: one of FILE, or a family such as words.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
-@click.option("--params", "params_file", metavar="FILE", help="Parameters from a TOML file.")
-@click.option("--max-usd", metavar="DOLLARS", help="Spend at most this; only tightens.")
-@click.option("--max-tokens", metavar="COUNT", help="Use at most so many tokens (400k, 2M).")
-@click.option("--max-time", metavar="TIME", help="Run at most so long (90s, 30m, 1h30m).")
+@params_option
+@caps_options
 @click.option("--seed", type=int, help="Seed of every choice by chance.")
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="[NAME=]URL",
-    help="Serve the default model, or the model NAME, from URL (URL#served picks one there).",
-)
-@click.option(
-    "--price",
-    "prices",
-    multiple=True,
-    metavar="[NAME:]RATES",
-    help="Its price: input=0.25,output=2 in dollars per 1M tokens, or free.",
-)
+@model_options
 @click.option(
     "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
 )
+@detach_option
 @viewing_options
 @click.pass_context
 def command(
@@ -113,6 +100,7 @@ def command(
     models: tuple[str, ...],
     prices: tuple[str, ...],
     allow: tuple[str, ...],
+    detached: bool,
     **shown: Any,
 ) -> None:
     """Run FILE (- reads standard input), or its run named RUN.
@@ -137,6 +125,8 @@ def command(
     )
     doors = ctx.obj or Doors()
     view = viewing(**shown)
+    if detached:
+        detach(ctx, store=view.store, as_json=view.as_json)
     try:
         loaded = load(file, asked, doors.environ)
         if loaded.warnings and not view.as_json:
@@ -152,4 +142,6 @@ def command(
 
 async def _begin(loaded: Loaded, engine: "Engine") -> RunningRun:
     kept = replace(loaded.request, texts=loaded.program.sources)
-    return await engine.start(loaded.program, request=to_json(kept))
+    run = await engine.start(loaded.program, request=to_json(kept))
+    announce(run.id)
+    return run

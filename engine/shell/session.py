@@ -1,6 +1,7 @@
 """One run at the terminal, from its start to its end: watching, signals, translation of errors."""
 
 import signal
+import time
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from ..result import RunResult
 from ..run import NotResumable
 from ..store import RunOwned, StoreError
 from .exits import Exit, ShellError
+from .notify import Notifier
 from .safe import safe
 from .sinks import EventLog, OutFolder
 from .terminal import Progress, Sturdy, is_lively, progress
@@ -60,13 +62,16 @@ class RunningRun(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Viewing:
-    """How a run is shown. as_json: one object on standard output in place of the bare answer."""
+    """How a run is shown. as_json: one object on standard output in place of the bare answer.
+
+    notify: a command that is told what happens."""
 
     store: str
     as_json: bool = False
     quiet: bool = False
     events: str | None = None
     out: str | None = None
+    notify: str | None = None
 
 
 @dataclass(slots=True)
@@ -142,13 +147,16 @@ async def _session(
         async with make() as engine:
             run = interrupts.run = await begin(engine)
             ended.run = run.id
-            with _watching(run, viewing, ended) as (watch, screen):
-                tasks.start_soon(_tick, screen)
-                await run.written()
-                watch.catch_up()
-                result = await run.result()
-            if ended.folded.ended is None:
-                ended.folded.ended = unwritten_end(result, Named(run.id, run.program.name))
+            async with anyio.create_task_group() as telling:
+                with _watching(run, viewing, ended, telling) as (watch, screen):
+                    tasks.start_soon(_tick, screen)
+                    await run.written()
+                    watch.catch_up()
+                    result = await run.result()
+                    watch.catch_up()
+                    if ended.folded.ended is None:
+                        end = unwritten_end(result, Named(run.id, run.program.name))
+                        watch.seen(Stamped(watch.next, time.time(), end))
         tasks.cancel_scope.cancel()
     ended.interrupted = interrupts.count > 0
     return ended
@@ -156,9 +164,10 @@ async def _session(
 
 @contextmanager
 def _watching(
-    run: RunningRun, viewing: Viewing, ended: Ended
+    run: RunningRun, viewing: Viewing, ended: Ended, telling: anyio.abc.TaskGroup
 ) -> Generator[tuple["Watch", Progress], None, None]:
-    """Inside, every event of the run reaches the fold, the screen, the log and the folder, in order."""
+    """Inside, every event of the run reaches the fold, the screen, the log, the folder and who is told of
+    it in telling, in order."""
     program = run.program
     folded = ended.folded = fold_for(program)
     out = viewing.out or program.out
@@ -171,13 +180,17 @@ def _watching(
         if out is not None:
             sinks.append(OutFolder(out, tell).seen)
         watch = Watch(run.past, sinks)
+        notifier = None if viewing.notify is None else Notifier(viewing.notify, run.id, tell)
         watch.catch_up()
+        if notifier is not None:  # of what came before, in an earlier life, it was told then
+            watch.sinks.append(notifier.seen)
+            stack.callback(notifier.close)
+            telling.start_soon(notifier.work)
         screen = Sturdy(progress(folded, program.budget, quiet=viewing.quiet))
         stack.callback(screen.close)
         watch.sinks.append(screen.seen)
         run.watchers.append(watch.seen)
         yield watch, screen
-        watch.catch_up()
 
 
 @dataclass(slots=True)

@@ -78,7 +78,7 @@ def _list(store: Store, *, as_json: bool) -> None:
         shown = f"{score:.6g}" if isinstance(score, int | float) else ""
         name = safe_line(record.name, 40)
         table.add_row(*map(Text, (record.id, name, started, state_of(store, record), shown)))
-    _console().print(table)
+    stdout_console().print(table)
 
 
 def state_of(store: Store, record: RunRecord) -> str:
@@ -110,7 +110,7 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(safe_json(result_json(record.id, folded, None, store)))
         return
-    console = _console()
+    console = stdout_console()
     console.print(Text(f"Run {record.id} ({safe_line(record.name, 60)})", style="bold"))
     console.print(Text(headline(folded)), soft_wrap=True)
     console.print(table_of(price_table(folded)))
@@ -159,7 +159,7 @@ def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_jso
 
 
 def _node_text(folded: Fold, store: Store, address: str, spend: Spend, own: list[Tried]) -> None:
-    console = _console()
+    console = stdout_console()
     node = folded.nodes.get(address)
     title = safe_line(address, 200) + ("" if node is None else f"  ({safe_line(node.kind, 20)})")
     console.print(Text(title, style="bold"), soft_wrap=True)
@@ -216,7 +216,7 @@ def _is_at(address: str, above: str) -> bool:
     return address == above or address.startswith(f"{above}/")
 
 
-def _console() -> Console:
+def stdout_console() -> Console:
     """Standard output; as wide as needed where it is no terminal, so that nothing is cut."""
     width = None if sys.stdout.isatty() else 200
     return Console(markup=False, highlight=False, emoji=False, width=width)

@@ -14,7 +14,7 @@ import pytest
 
 from podium.engine.call import ModelReply, Usage, reply_body
 from podium.engine.database import network_kind
-from podium.engine.event import CallAnswered, CallIntended, RunEnded
+from podium.engine.event import CallAnswered, CallIntended, Ordered, RunEnded
 from podium.engine.journal import Journal
 from podium.engine.ledger import NOTHING, Amount
 from podium.engine.store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
@@ -86,6 +86,17 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
         db.execute("pragma user_version = 99")
     with pytest.raises(StoreError, match="written by a newer version"):
         Store.open(path)
+
+
+def test_a_store_of_the_first_schema_takes_orders(path: Path) -> None:
+    Store.open(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("drop table orders")
+        db.execute("pragma user_version = 1")
+    with closing(Store.open(path)) as store:
+        given = store.order("r1", Ordered("topup", calls=3))
+        assert store.orders("r1", 0) == [given]
+        assert store.orders("r1", given.number) == store.orders("r2", 0) == []
 
 
 def test_a_folder_that_takes_no_files_is_refused(tmp_path: Path) -> None:

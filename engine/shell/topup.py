@@ -1,0 +1,71 @@
+"""`podium topup`: more budget for a run, live or paused."""
+
+from pathlib import Path
+
+import click
+
+from podium.dsl.problem import ProgramError
+from podium.dsl.program import Budget
+
+from ..caps import budget_of
+from ..orders import topup, unbounded
+from .exits import ShellError
+from .options import json_option, store_option
+from .ordering import give, say
+from .reading import find_run, fold_of, open_store
+from .safe import safe_line
+from .units import show_count, show_seconds, show_usd
+
+
+@click.command(
+    short_help="Give a run more budget.",
+    epilog="Example: podium topup 2026-11-30-0c1b7a1b3 '[$5, 30m]'",
+)
+@click.argument("run")
+@click.argument("more", metavar="BUDGET")
+@store_option
+@json_option
+def command(run: str, more: str, store: str, as_json: bool) -> None:
+    """Add BUDGET, such as '[$5, 1M tokens, 30m]', to the budget of RUN. A live run goes on with it at once, a
+    paused one when it is resumed. A budget inside the run keeps the size it was opened with."""
+    added = _budget(more)
+    with open_store(Path(store)) as opened:
+        record = find_run(opened, run)
+        before = fold_of(opened, record).budget or Budget()
+    if record.status != "ended" and (useless := unbounded(before, added)):
+        raise ShellError(f"run {record.id} has no limit in {_words(useless)}: nothing to add there")
+    given = give(store, record.id, topup(added), live_only=False)
+    text = f"Run {record.id} has {_shown(added)} more."
+    if not given.live:
+        text += f"\nResume: podium resume {record.id}"
+    say(given, text, as_json=as_json)
+
+
+def _budget(text: str) -> Budget:
+    try:
+        budget = budget_of(text if text.strip().startswith("[") else f"[{text}]")
+    except ProgramError as error:
+        raise ShellError(
+            f"{safe_line(text, 60)} is no budget: {error.problems[0].message};"
+            " write '[$5, 1M tokens, 30m, 100 calls]', any of these"
+        ) from error
+    if budget == Budget():
+        raise ShellError("nothing to add: write '[$5, 1M tokens, 30m, 100 calls]', any of these")
+    return budget
+
+
+_DIMENSIONS = {"usd": "dollars", "tokens": "tokens", "calls": "calls", "seconds": "time"}
+
+
+def _words(dimensions: tuple[str, ...]) -> str:
+    return " and ".join(_DIMENSIONS[one] for one in dimensions)
+
+
+def _shown(more: Budget) -> str:
+    parts = (
+        show_usd(more.usd) if more.usd else "",
+        f"{show_count(more.tokens)} tokens" if more.tokens else "",
+        f"{show_count(more.calls)} calls" if more.calls else "",
+        show_seconds(more.seconds) if more.seconds else "",
+    )
+    return ", ".join(part for part in parts if part)
