@@ -6,7 +6,8 @@ Every function here reports into the evaluator and goes on, so that all mistakes
 from dataclasses import replace
 from typing import Literal
 
-from .accounts import affordable, nested
+from .accounts import affordable, dollars, nested
+from .advice import judges, spare
 from .bounds import bounds
 from .calls import PASSING
 from .conditions import names
@@ -60,7 +61,7 @@ def _finished(evaluator: Evaluator, draft: Draft, *, final: bool) -> Draft:
         return draft
     if draft.tasks is not None or final:
         _verifier_rules(evaluator, draft)
-    nested(evaluator, draft)
+    nested(evaluator, draft, notes=not final)
     if shape["task"] == "many":
         draft = replace(draft, flow=_last_step(evaluator, draft, final))
     draft = replace(draft, flow=evaluator.shapes.lifted(draft.flow, "task"))
@@ -240,6 +241,9 @@ def models(
             default = _renamed(default, used)
             used[default.name] = default
     affordable(evaluator, draft, used)
+    if not final:
+        spare(evaluator, draft, used, dollars(draft))
+        judges(evaluator, draft, default)
     _windows(evaluator, draft, used, default)
     name = default.name if default is not None and default.name in used else next(iter(used), "")
     return used, name

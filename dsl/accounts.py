@@ -14,8 +14,11 @@ from .values import Quantity
 _SAYS = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
 
 
-def nested(evaluator: Evaluator, draft: Draft) -> None:
-    """E301 to E304 for each account against those around it; constants only, the rest is the plan's."""
+def nested(evaluator: Evaluator, draft: Draft, *, notes: bool) -> None:
+    """E301 to E304 for each account against those around it; constants only, the rest is the plan's.
+
+    notes: with N302 where branches that share are promised more than there is.
+    """
     seen: set[tuple[int, Budget]] = set()
     run = f"run `{draft.name}`"
     waiting: list[tuple[Flow, Budget, str, Place]] = [
@@ -34,8 +37,8 @@ def nested(evaluator: Evaluator, draft: Draft) -> None:
             _inside(evaluator, inner, f"`{node.label}`", node.place, around, who, place)
             around = _effective(inner, around)
             who, place = f"`{node.label}`", node.place
-        if isinstance(node, Parallel) and node.split == "even":
-            _promised(evaluator, node, around, who)
+        if isinstance(node, Parallel) and (node.split == "even" or notes):
+            _promised(evaluator, node, around, who, place)
         waiting.extend((child, around, who, place) for child in subflows(node))
 
 
@@ -88,28 +91,35 @@ def _effective(inner: Budget, around: Budget) -> Budget:
     return tighter(least, part)
 
 
-def _promised(evaluator: Evaluator, node: Parallel, around: Budget, who: str) -> None:
-    """Under `split = even` each branch is promised its own: together they must fit."""
+def _promised(evaluator: Evaluator, node: Parallel, around: Budget, who: str, place: Place) -> None:
+    """Under `split = even` each branch is promised its own: together they must fit. Else it is a note."""
+    even = node.split == "even"
     limited = [(b.count, b.flow.budget) for b in node.branches if isinstance(b.flow, Limited)]
     shares = sum(count * (budget.share or 0) for count, budget in limited)
-    if shares > 1 + 1e-9:
+    label = (Label(place, f"the budget of {who}"),)
+    if even and shares > 1 + 1e-9:
         evaluator.error(
             "E304",
             f"the branches together are promised {shares * 100:g}% of what there is",
             node.place,
             help="lower the shares, or use `split = pooled`",
+            secondary=label,
         )
     for dimension, word in _SAYS.items():
         limit = getattr(around, dimension)
         total = sum(count * (getattr(budget, dimension) or 0) for count, budget in limited)
-        if dimension != "seconds" and limit is not None and total > limit:
-            evaluator.error(
-                "E302",
-                f"the branches together are promised {_amount(word, total)}; "
-                f"{who} has {_amount(word, limit)}",
-                node.place,
-                help="lower the branches' budgets, or use `split = pooled`",
-            )
+        if dimension == "seconds" or limit is None or total <= limit:
+            continue
+        message = (
+            f"the branches together are promised {_amount(word, total)}; "
+            f"{who} has {_amount(word, limit)}"
+        )
+        if even:
+            help_ = "lower the branches' budgets, or use `split = pooled`"
+            evaluator.error("E302", message, node.place, help=help_, secondary=label)
+        else:
+            message += f": {total / limit:.2g} times as much, first come, first served"
+            evaluator.error("N302", message, node.place, severity="note", secondary=label)
 
 
 # --- money ------------------------------------------------------------------------------------
@@ -117,7 +127,7 @@ def _promised(evaluator: Evaluator, node: Parallel, around: Budget, who: str) ->
 
 def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> None:
     unpriced = [name for name, model in used.items() if model.price is None]
-    place = _dollars(draft)
+    place = dollars(draft)
     if unpriced and place is not None:
         evaluator.error(
             "E306",
@@ -126,7 +136,7 @@ def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> No
             help="give the model a `price = { … }`, or `price = none` if it is free",
         )
     paid = [name for name, model in used.items() if model.price != Price()]
-    if paid and draft.budget == Budget():
+    if paid and draft.budget == Budget() and not draft.by:
         suggestion = "[2M tokens, 30m]" if unpriced else "[$5, 30m]"
         evaluator.error(
             "E310",
@@ -136,7 +146,7 @@ def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> No
         )
 
 
-def _dollars(draft: Draft) -> Place | None:
+def dollars(draft: Draft) -> Place | None:
     """Where a budget in dollars stands."""
     if draft.budget.usd is not None:
         return draft.budget_place

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from . import prefixes
 from .context import Context
 from .convert import budget_of
 from .fields import Got
@@ -202,6 +203,7 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
             Later(f"{setting('sees', got.value('sees'))} of role `{noun.name}`", got.at("sees"))
         )
     context.mark(role, tuple(later))
+    prefixes.first(context, noun)
     return role
 
 

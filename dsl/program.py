@@ -15,6 +15,7 @@ behaviour, which refer to one another and are read together.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import ClassVar, Literal
 
 from .source import Place, Source
@@ -37,6 +38,23 @@ class Budget:
     calls: int | None = None
     seconds: float | None = None
     share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A moment by the clock and the time zone of the machine that starts the run.
+
+    day None: the next such time of day after the start.
+    """
+
+    hour: int
+    minute: int
+    day: date | None = None
+
+    def __str__(self) -> str:
+        """As one writes it."""
+        time = f"{self.hour:02}:{self.minute:02}"
+        return time if self.day is None else f"{self.day.isoformat()} {time}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +194,8 @@ class Verifier:
     """kind: exact, number, choice, contains, python (and, later, the rest of language.md).
 
     args are the constants it was given, by name: `expected` (text, number or list), `tolerance`,
-    `ref` ("pkg.mod:attr"); of judges `by`, their roles, and `model`, those that they choose ("": the run's). use: "final" hides its scores from members, CEO and leaderboard.
+    `ref` ("pkg.mod:attr"); of judges `by`, their roles, and `model`, what these choose ("": the run's).
+    use: "final" hides its scores from members, CEO and leaderboard.
     """
 
     name: str
@@ -457,7 +476,7 @@ class Program:
     """One run. tasks holds one task, or one for each row of `rows(…)`; empty where the flow needs none.
 
     params are the values in force and where each came from, for showing. sources is every text the
-    program was made from, so that a store can keep it whole.
+    program was made from, so that a store can keep it whole. by: moments, the first of which ends the run.
     """
 
     name: str
@@ -466,6 +485,7 @@ class Program:
     models: Mapping[str, Model]
     default_model: str
     budget: Budget = Budget()
+    by: tuple[Clock, ...] = ()
     split: Literal["pooled", "even"] = "pooled"
     on_exhausted: OnExhausted = "best"
     seed: int = 0

@@ -65,7 +65,7 @@ def _part(
         return Text(part.text)
     if context.full:
         return Text("")
-    path = _path(part.value)
+    path = dotted(part.value)
     filters = tuple(call for f in part.filters if (call := _filter(context, f, scope)) is not None)
     if path is not None and path[0] in PROMPT_NAMES and path[0] not in scope.locals:
         if running:
@@ -86,7 +86,7 @@ def _part(
     return Text(text.replace("\n", "\n" + " " * part.column))
 
 
-def _path(expr: syntax.Expr) -> tuple[str, ...] | None:
+def dotted(expr: syntax.Expr) -> tuple[str, ...] | None:
     """`task.statement` as its words; None for anything that is no dotted name."""
     names: list[str] = []
     while isinstance(expr, syntax.Attribute):

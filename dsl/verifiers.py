@@ -126,18 +126,12 @@ def _http(context: Context, bound: Bound) -> Value:
 
 
 def _judge(context: Context, bound: Bound) -> Value:
-    names = [_role_name(item) for item in items(bound.value("by"))]
-    return verifier(bound, {"by": tuple(names)})
-
-
-def _role_name(value: Value) -> str:
-    match value:
-        case Role(name=name):
-            return name
-        case Counted(value=inner):
-            return _role_name(inner)
-        case _:
-            return ""
+    values = [v.value if isinstance(v, Counted) else v for v in items(bound.value("by"))]
+    judges = [value for value in values if isinstance(value, Role)]
+    return verifier(
+        bound,
+        {"by": tuple(j.name for j in judges), "model": tuple(j.model or "" for j in judges)},
+    )
 
 
 def _several(context: Context, bound: Bound) -> Value:
@@ -152,7 +146,15 @@ def _several(context: Context, bound: Bound) -> Value:
             f"{len(weights)} weights do not go with {len(values)} verifiers",
             bound.at("weights"),
         )
-    return verifier(bound, {"of": tuple(v.name for v in values if isinstance(v, Verifier))})
+    parts = [value for value in values if isinstance(value, Verifier)]
+    models = tuple(m for part in parts for m in _judged_by(part))
+    return verifier(bound, {"of": tuple(v.name for v in parts), "model": models})
+
+
+def _judged_by(part: Verifier) -> tuple[Scalar, ...]:
+    """The models of the judges in part; empty for the run's own."""
+    models = part.args.get("model", ())
+    return models if isinstance(models, tuple) else ()
 
 
 # --- endpoints and what they are made of ----------------------------------------------------------

@@ -77,7 +77,7 @@ def test_each_failing_program_earns_its_code_once_and_the_mended_one_is_clean(en
     assert entry.failing is not None
     assert entry.mended is not None
     problems = told(entry, entry.failing)
-    severity = {"W": "warning"}.get(entry.code[0], "error")
+    severity = {"W": "warning", "N": "note"}.get(entry.code[0], "error")
     if entry.code == "T008":  # the note behind a hundred others
         problems, severity = problems[-1:], "note"
     assert [(p.code, p.severity) for p in problems] == [(entry.code, severity)]

@@ -38,7 +38,7 @@ def under(problem: Problem) -> str:
         "flow f = team(3, ceo = none)",
         "flow f = team(3, claims = none, compat = none)",
         "flow f = parallel(4, stop = none, migrate = none) of agent",
-        'task t { statement = "x" }\nexperiment e { arms = [agent, team(3)]  task = t  each = $1 }',
+        'task t { statement = "x"  verify = exact("y") }\nexperiment e { arms = [agent, team(3)]  task = t  each = $1 }',
         "param t: int(-1 to 3) = -1",
         "param t: float(-1.5 to -0.5) = -1",
         'model m = openai("x", base_url = "http://127.0.0.1:1/v1")',

@@ -1,0 +1,100 @@
+"""What is allowed, and probably not what was meant: judges that judge their own kind, budgets that cannot end."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from .bounds import bounds
+from .draft import EMBEDDED, Draft, nodes, roles
+from .evaluate import Evaluator
+from .problem import Label
+from .program import Budget, Limited, Model, Price, Reduce, Verifier
+from .source import Place
+
+# --- judges --------------------------------------------------------------------------------------
+
+_FAMILY = re.compile(r"[a-z]+")
+
+
+def judges(evaluator: Evaluator, draft: Draft, default: Model | None) -> None:
+    """W601 for a judge on a model of the family that wrote what it judges; both models must be known."""
+    for verifier, place in _verifiers(draft):
+        by = verifier.args.get("model")
+        for name in by if isinstance(by, tuple) else ():
+            model = evaluator.model(name) if isinstance(name, str) and name else default
+            if model is not None and model != EMBEDDED:
+                _own_kind(evaluator, draft, default, model, place)
+
+
+def _verifiers(draft: Draft) -> Iterator[tuple[Verifier, Place]]:
+    if draft.tasks is not None and draft.tasks.tasks and draft.tasks.tasks[0].verify is not None:
+        yield draft.tasks.tasks[0].verify, draft.task_place
+    for node in nodes(draft.flow):
+        if isinstance(node, Reduce) and node.by is not None:
+            yield node.by, node.place
+
+
+def _own_kind(
+    evaluator: Evaluator, draft: Draft, default: Model | None, judge: Model, place: Place
+) -> None:
+    for node in nodes(draft.flow):
+        for role, place_model in roles(node):
+            name = role.model or place_model
+            author = evaluator.model(name) if name is not None else default
+            if author is None or family(author).isdisjoint(family(judge)):
+                continue
+            evaluator.error(
+                "W601",
+                f"the judge's model `{judge.name}` is of the family that writes what it judges",
+                place,
+                severity="warning",
+                secondary=(Label(node.place, f"`{role.name}` writes on model `{author.name}`"),),
+                help="models prefer answers of their own kind: give the judge another model",
+            )
+            return
+
+
+def family(model: Model) -> set[str]:
+    """What the names of its endpoints begin with: `qwen` of `Qwen/Qwen3-27B`."""
+    names = (endpoint.name.rpartition("/")[2].lower() for endpoint in model.endpoints)
+    return {found.group() for name in names if (found := _FAMILY.match(name))}
+
+
+# --- budgets ------------------------------------------------------------------------------------
+
+
+MOST_TRIES = 10
+"""More than any call is sent again after failures, so that what counts calls is never below the truth."""
+
+
+def spare(
+    evaluator: Evaluator, draft: Draft, used: Mapping[str, Model], dollars: Place | None
+) -> None:
+    """W604 for dollars where every model is free, for more calls than there can be, and for a share of all."""
+    own = [model for model in used.values() if model != EMBEDDED]
+    if dollars is not None and own and all(model.price == Price() for model in used.values()):
+        _never(evaluator, "the dollars of this budget can", "every model is free", dollars)
+    most = bounds(draft.flow).most * MOST_TRIES
+    judged = any(verifier.args.get("model") for verifier, _ in _verifiers(draft))
+    for budget, place in _budgets(draft):
+        if budget.calls is not None and budget.calls > most and not judged:
+            why = f"this run makes {most:,} at most, resends included"
+            _never(evaluator, f"{budget.calls:,} calls can", why, place)
+        if budget.share == 1:
+            _never(evaluator, "a share of 100% can", "what is around it ends first", place)
+
+
+def _never(evaluator: Evaluator, what: str, why: str, place: Place) -> None:
+    evaluator.error(
+        "W604",
+        f"{what} never run out here: {why}",
+        place,
+        severity="warning",
+        help="lower the bound, or leave it out",
+    )
+
+
+def _budgets(draft: Draft) -> Iterator[tuple[Budget, Place]]:
+    yield draft.budget, draft.budget_place
+    for node in nodes(draft.flow):
+        if isinstance(node, Limited):
+            yield node.budget, node.place
