@@ -40,6 +40,8 @@ class Door:
             self.known[pool] = model  # before the wait, in which another run may ask for the name
             replicas = await self.client.probe(model)
             self.admission.fleet.add(pool, replicas, model.limits)
+            for replica in replicas:
+                self.admission.fleet.reached(replica)
             pools[name] = pool
             told = [replica.context for replica in replicas if replica.context is not None]
             windows[name] = model.context or min(told, default=UNKNOWN_WINDOW)

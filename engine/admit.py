@@ -95,7 +95,7 @@ class Queue:
     fleet: Fleet
     pools: dict[str, Turns[Waiting]] = field(default_factory=dict[str, Turns[Waiting]])
     lines: dict[str, list[Waiting]] = field(default_factory=dict[str, list[Waiting]])
-    woken: set[str] = field(default_factory=set[str])
+    woken: dict[str, None] = field(default_factory=dict[str, None])
     judging: dict[str, int] = field(default_factory=dict[str, int])
     judges: dict[str, int] = field(default_factory=dict[str, int])
     turn: Callable[[], None] = lambda: None
@@ -138,7 +138,7 @@ class Queue:
 
     def _wake(self, account: str) -> None:
         if account in self.lines:
-            self.woken.add(account)
+            self.woken[account] = None
 
     def tidy(self, pool: str) -> None:
         """Forget a verifier's pool that is empty and idle."""
@@ -181,7 +181,7 @@ def admit(queue: Queue, now: float) -> list[Waiting]:
     """Decide all that can be decided now; each call returned has its outcome."""
     decided: list[Waiting] = []
     while queue.woken:
-        _advance_line(queue, queue.woken.pop(), now, decided)
+        _advance_line(queue, queue.woken.popitem()[0], now, decided)
     for name, pool in tuple(queue.pools.items()):
         _fill(queue, name, pool, now, decided)
         queue.tidy(name)
@@ -331,7 +331,7 @@ class Admission:
 
     def poke(self) -> None:
         """The same, for all lines: after a limit was raised, or a hold ended elsewhere."""
-        self._queue.woken.update(self._queue.lines)
+        self._queue.woken.update(dict.fromkeys(self._queue.lines))
         self.turn()
 
     async def _wait(self, waiting: Waiting) -> None:

@@ -57,7 +57,7 @@ class Window:
 class Site:
     """An endpoint's state. Times are the caller's clock; down_since None: it is up, as far as known.
 
-    closed: why nothing is sent there until closed_until.
+    reached: its list of models was read. closed: why nothing is sent there until closed_until.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Site:
     ramp_gap: float = 0.0
     refusals: int = 0
     answered: bool = False
+    reached: bool = False
     down_since: float | None = None
     failures: int = 0
     probing: bool = False
@@ -135,6 +136,10 @@ class Fleet:
             _window(limits.calls, None if old is None else old.calls),
             _window(limits.tokens, None if old is None else old.tokens),
         )
+
+    def reached(self, replica: Replica) -> None:
+        """The replica's endpoint was there when it was looked at: should it go, it is waited for."""
+        self._spots[replica].site.reached = True
 
     def _spot(self, replica: Replica) -> Spot:
         site = self._sites.setdefault(_site_name(replica), Site(_site_name(replica)))
@@ -290,7 +295,7 @@ class Fleet:
             spot.cut_at, spot.limit = now, max(1.0, spot.limit * CUT)
 
     def _down(self, site: Site, error: CallError, now: float) -> None:
-        if not site.answered:
+        if not (site.answered or site.reached):
             site.closed, site.closed_until = error, now + CLOSED_S
             return
         site.failures += 1

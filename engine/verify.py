@@ -9,7 +9,7 @@ import inspect
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import anyio
 import anyio.to_thread
@@ -24,6 +24,15 @@ Function = Callable[[Attempt, Task], object]
 
 # By the name that a program's `python("name")` uses.
 Bindings = Mapping[str, Function]
+
+
+class Judging(Protocol):
+    """What `judge` is, or stands for it under simulation."""
+
+    def __call__(
+        self, call: VerifierCall, bindings: Bindings | None = None, *, inline: bool = False
+    ) -> Awaitable[Verdict]: ...
+
 
 # Two floats that print alike may differ in their last bits.
 DEFAULT_TOLERANCE = 1e-9
