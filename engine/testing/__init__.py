@@ -3,7 +3,6 @@
 Strategies of whole programs are in `podium.engine.testing.strategies`, which needs Hypothesis; this package does not.
 """
 
-from .chance import AtChance
 from .agents import Agents, Law, Speech, mark, power_law, scored
 from .clock import in_virtual_time
 from .faults import FAULTS, Fault, Placed, Schedule, name_of, schedule, simpler
