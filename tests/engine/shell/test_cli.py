@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from importlib import metadata
-from pathlib import Path
 
 import click
 import pytest
@@ -12,7 +11,6 @@ from click.testing import CliRunner
 
 from podium.engine.shell import cli
 from podium.engine.shell.exits import Exit, ShellError
-from podium.engine.shell.init import FILES
 from podium.engine.version import VERSION
 
 COMMANDS = [
@@ -126,21 +124,3 @@ def test_a_mistake_of_the_users_is_one_line_with_its_exit_code(
     with_command(monkeypatch, ShellError("no such thing\x07", Exit.FAILED))
     result = CliRunner().invoke(cli.main, ["check"])
     assert (result.exit_code, result.stderr) == (Exit.FAILED, "podium: no such thing\\x07\n")
-
-
-def test_init_writes_a_project_and_never_overwrites(tmp_path: Path) -> None:
-    folder = tmp_path / "new"
-    assert CliRunner().invoke(cli.main, ["init", str(folder)]).exit_code == 0
-    assert {path.name: path.read_text() for path in folder.iterdir()} == FILES
-    (folder / "hello.team").write_text("mine")
-    result = CliRunner().invoke(cli.main, ["init", str(folder)])
-    assert result.exit_code == 0
-    assert (folder / "hello.team").read_text() == "mine"
-    assert "kept" in result.stderr
-
-
-def test_init_where_nothing_can_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    result = CliRunner().invoke(cli.main, ["init", str(tmp_path / "file")])
-    assert result.exit_code == Exit.USAGE
-    assert "cannot write" in result.stderr

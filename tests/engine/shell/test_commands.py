@@ -16,7 +16,6 @@ from podium.engine.run import Engine
 from podium.engine.shell.cli import main
 from podium.engine.shell.doors import Doors
 from podium.engine.shell.exits import Exit
-from podium.engine.shell.init import HELLO
 from podium.engine.testing.scripted import Fail, Say, Script, ScriptedClient
 
 SUM = '''edition 2026
@@ -158,20 +157,6 @@ def test_fmt_leaves_what_it_cannot_read(folder: Path) -> None:
     (folder / "bad.team").write_text("run main {\n")
     assert podium("fmt", "bad.team", "sum.team").exit_code == Exit.USAGE
     assert (folder / "bad.team").read_text() == "run main {\n"
-
-
-def test_the_first_program_is_right_and_well_laid_out(folder: Path) -> None:
-    (folder / "hello.team").write_text(HELLO)
-    assert podium("check", "hello.team").exit_code == 0
-    assert podium("fmt", "--check", "hello.team").exit_code == 0
-
-
-def test_the_first_program_runs(folder: Path) -> None:
-    (folder / "hello.team").write_text(HELLO)
-    result = podium("run", "hello.team", script={"": "A boat, a river, no lamp."})
-    assert (result.exit_code, result.stdout) == (1, "A boat, a river, no lamp.\n")
-    result = podium("run", "hello.team", script={"": "The moon rows a boat down the river."})
-    assert (result.exit_code, result.stdout) == (0, "The moon rows a boat down the river.\n")
 
 
 def test_colour_is_for_those_who_ask_for_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
