@@ -13,6 +13,7 @@ from .program import (
     Parallel,
     Reduce,
     Repeat,
+    Role,
     Route,
     Same,
     Team,
@@ -24,15 +25,38 @@ HUGE = 10**12
 
 
 class Bounds(NamedTuple):
-    """agents: seats that may come to be. least and most: calls to models, resends left out.
+    """agents: seats that may come to be. least and most: calls to models, tries sent again left out.
 
+    most counts a structured reply twice: one that cannot be read is asked for once more.
     width: attempts that come out, at most; 1 where a single one does.
+    depth: calls one after another, at most, where everything that may run at the same time does.
     """
 
     agents: int
     least: int
     most: int
     width: int
+    depth: int = 0
+
+    def then(self, later: "Bounds", times: int = 1) -> "Bounds":
+        """This, and after it later, so many times one after another."""
+        return Bounds(
+            self.agents + times * later.agents,
+            self.least + times * later.least,
+            self.most + times * later.most,
+            later.width,
+            self.depth + times * later.depth,
+        )
+
+
+def asks(role: Role) -> int:
+    """How often a role is asked for one answer, at most."""
+    return 1 if role.output is None else 2
+
+
+_CHOOSER = (
+    2  # the `by` of a route or a for_each always answers in a shape, its own or one made for it
+)
 
 
 def bounds(flow: Flow, width: int = 1) -> Bounds:
@@ -62,7 +86,7 @@ class _Counter:
             case Agent(role=role):
                 many = {"attempt", "attempts"} <= role.takes
                 times = width if many else 1
-                return Bounds(times, 1, times, times)
+                return Bounds(times, 1, times * asks(role), times, asks(role))
             case Team():
                 return _team(flow)
             case Parallel():
@@ -71,7 +95,9 @@ class _Counter:
                 return self._then(steps, width)
             case Lift(flow=inner):
                 one = self.of(inner, 1)
-                return Bounds(width * one.agents, one.least, width * one.most, width * one.width)
+                return Bounds(
+                    width * one.agents, one.least, width * one.most, width * one.width, one.depth
+                )
             case Fallback(options=options):
                 each = [self.of(option, width) for option in options]
                 return Bounds(
@@ -79,6 +105,7 @@ class _Counter:
                     each[0].least,
                     sum(b.most for b in each),
                     max(b.width for b in each),
+                    sum(b.depth for b in each),
                 )
             case Repeat(max=rounds):
                 return self._repeat(flow, rounds, width)
@@ -87,16 +114,18 @@ class _Counter:
                 return Bounds(
                     1 + max(b.agents for b in each),
                     1 + min(b.least for b in each),
-                    1 + max(b.most for b in each),
+                    _CHOOSER + max(b.most for b in each),
                     max(b.width for b in each),
+                    _CHOOSER + max(b.depth for b in each),
                 )
             case ForEach(max=parts, flow=inner):
                 one = self.of(inner, 1)
                 return Bounds(
                     1 + parts * one.agents,
                     1 + one.least,
-                    1 + parts * one.most,
+                    _CHOOSER + parts * one.most,
                     parts * one.width,
+                    _CHOOSER + one.depth,
                 )
             case Limited(flow=inner):
                 return self.of(inner, width)
@@ -118,18 +147,13 @@ class _Counter:
             least,
             sum(n * b.most for n, b in each),
             sum(n * b.width for n, b in each),
+            max(b.depth for _, b in each),
         )
 
     def _then(self, steps: tuple[Flow, ...], width: int) -> Bounds:
         total = Bounds(0, 0, 0, width)
         for step in steps:
-            here = self.of(step, total.width)
-            total = Bounds(
-                total.agents + here.agents,
-                total.least + here.least,
-                total.most + here.most,
-                here.width,
-            )
+            total = total.then(self.of(step, total.width))
         return total
 
     def _repeat(self, flow: Repeat, rounds: int, width: int) -> Bounds:
@@ -137,21 +161,9 @@ class _Counter:
         total = Bounds(0, 0, 0, width)
         for done in range(rounds):
             here = self.of(flow.flow, total.width)
-            left = rounds - done
-            if here.width == total.width:
-                return Bounds(
-                    total.agents + left * here.agents,
-                    0 if flow.until is not None else total.least + left * here.least,
-                    total.most + left * here.most,
-                    here.width,
-                )
-            total = Bounds(
-                total.agents + here.agents,
-                total.least + here.least,
-                total.most + here.most,
-                here.width,
-            )
-            if here.width > HUGE:
+            same = here.width == total.width
+            total = total.then(here, rounds - done if same else 1)
+            if same or here.width > HUGE:
                 break
         return total._replace(least=0) if flow.until is not None else total
 
@@ -169,24 +181,38 @@ def _team(team: Team) -> Bounds:
     """The calls of all rounds; a CEO may shrink it to one member and stop it, and `until` may end it early."""
     leads = 0 if team.ceo is None else 1 if team.ceo.mode == "fixed" else team.rounds
     recruits = 0 if team.recruit is None else 1
-    first, later = _round_calls(team, first=True), _round_calls(team, first=False)
-    most = first + (team.rounds - 1) * later
-    least = most
+    extra = leads + recruits  # neither is asked twice: a reply that cannot be read changes nothing
+    each = [(kind.count, asks(kind.role)) for kind in team.members if kind.count]
+    first = each[0][1]  # seat 1's
+    opening, later = _round(team, each, first, opens=True), _round(team, each, first, opens=False)
+    whole = opening.then(later, team.rounds - 1)
+    least = whole.least
     if team.ceo is not None:
         least = 1
     elif team.until is not None:  # critics who agree at once leave the draft as it is
-        least = later if team.order == "solver_first" else first
-    return Bounds(team.size, least + min(leads, 1) + recruits, most + leads + recruits, 1)
+        least = later.least if team.order == "solver_first" else opening.least
+    return Bounds(
+        team.size, least + min(leads, 1) + recruits, whole.most + extra, 1, whole.depth + extra
+    )
 
 
-def _round_calls(team: Team, *, first: bool) -> int:
-    """One call for each seat, and one to integrate where the first seat has spoken in the round already."""
+def _round(team: Team, each: list[tuple[int, int]], first: int, *, opens: bool) -> Bounds:
+    """One call for each seat, and one to integrate where the first seat has spoken in the round already.
+
+    each: how many seats are asked how often at most; first: how often the first one is.
+    """
     if team.size == 1:
-        return 1
+        return Bounds(0, 1, first, 1, first)
+    every, longest = sum(n * times for n, times in each), max(times for _, times in each)
     match team.order:
-        case "together" | "in_turn" | "ceo":
-            return team.size + 1
+        case "together":
+            return Bounds(0, team.size + 1, every + first, 1, longest + first)
+        case "in_turn" | "ceo":
+            return Bounds(0, team.size + 1, every + first, 1, every + first)
         case "solver_first":
-            return team.size + first
-        case "solver_last" | "relay":
-            return team.size
+            again = first if opens else 0
+            return Bounds(0, team.size + opens, every + again, 1, longest + first + again)
+        case "solver_last":
+            return Bounds(0, team.size, every, 1, longest + first)
+        case "relay":
+            return Bounds(0, team.size, every, 1, every)

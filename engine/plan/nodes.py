@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from podium.dsl.program import (
-    Flow,
-)
+from podium.dsl.program import Flow, Limited
 
 from ..forms import kind_of
 from .amounts import Amounts
@@ -17,7 +15,8 @@ from .texts import Given
 class Node:
     """A part of the flow. count: its copies, or how often it runs at most. gives: what comes out of one.
 
-    caps: what the budgets on it and around it allow. binding: by its own budget.
+    depth: calls one after another, at most. budgets: on it alone, the outermost first. caps: what the budgets
+    on it and around it allow. binding: by its own budget.
     """
 
     address: str
@@ -30,6 +29,8 @@ class Node:
     count: int = 1
     caps: Caps = UNBOUND
     binding: Binding | None = None
+    depth: int = 0
+    budgets: tuple[Limited, ...] = ()
 
     @property
     def seconds(self) -> float | None:
@@ -59,6 +60,7 @@ def merged(one: Node, other: Node) -> Node:
     return replace(
         wider,
         agents=max(one.agents, other.agents),
+        depth=max(one.depth, other.depth),
         amounts=one.amounts.spanning(other.amounts),
         gives=one.gives.join(other.gives),
         children=tuple(merged(a, b) for a, b in children),

@@ -54,6 +54,7 @@ class Plan:
     name: str
     root: Node
     agents: int
+    depth: int
     total: Amounts
     seconds: float | None
     binding: Binding | None
@@ -71,6 +72,7 @@ def plan(program: Program) -> Plan:
         program.name,
         root,
         sum(row.agents for row in rows),
+        sum(row.depth for row in rows),
         place.caps.clip(total),
         place.caps.seconds,
         bound_by(program.name, place.own, total) or next(inner, None),

@@ -7,7 +7,6 @@ from typing import assert_never
 from podium.dsl.bounds import bounds
 from podium.dsl.program import (
     Agent,
-    Budget,
     Fallback,
     Flow,
     ForEach,
@@ -82,8 +81,8 @@ class Walk:
                 return self._route(flow, place, given)
             case ForEach():
                 return self._for_each(flow, place, given)
-            case Limited(flow=inner, budget=budget):
-                return self._limited(inner, budget, place, given)
+            case Limited():
+                return self._limited(flow, place, given)
             case _:
                 assert_never(flow)
 
@@ -99,17 +98,25 @@ class Walk:
         gives: Given,
         children: tuple[Node, ...],
     ) -> Node:
-        agents = bounds(flow, given.width).agents
+        size = bounds(flow, given.width)
         return Node(
-            place.address, flow, flow.label, agents, amounts, gives, children, caps=place.caps
+            place.address,
+            flow,
+            flow.label,
+            size.agents,
+            amounts,
+            gives,
+            children,
+            caps=place.caps,
+            depth=size.depth,
         )
 
-    def _limited(self, flow: Flow, budget: Budget, place: Place, given: Given) -> Node:
-        inside = place.within(budget)
-        made = self._made(flow, inside, given)
+    def _limited(self, flow: Limited, place: Place, given: Given) -> Node:
+        inside = place.within(flow.budget)
+        made = self._made(flow.flow, inside, given)
         binding = bound_by(place.address, inside.own, made.amounts) or made.binding
         kept = self._kept(replace(made, amounts=inside.own.clip(made.amounts)))
-        return replace(kept, binding=binding)
+        return replace(kept, binding=binding, budgets=(flow, *made.budgets))
 
     def _kept(self, made: Node) -> Node:
         """What a budget around the part makes of it: where it runs out, any attempt inside may be the answer."""
@@ -127,7 +134,7 @@ class Walk:
     def _agent(self, flow: Flow, role: Role, place: Place, given: Given) -> Node:
         if role.budget is not None:
             bare = Agent(flow.label, flow.place, replace(role, budget=None))
-            return self._limited(bare, role.budget, place, given)
+            return self._limited(Limited(flow.label, flow.place, bare, role.budget), place, given)
         one = self._asked(role, place, given)
         each = {"attempt", "attempts"} <= role.takes
         times = max(1, given.width) if each else 1
