@@ -119,10 +119,11 @@ def _priced(
         program, _ = _compiled(replace(request, budget=BOUNDLESS), library, allow, default_url)
     except ProgramError:
         return problem  # there are other mistakes, which are reported beside it
-    return replace(problem, help=_suggestion(plan(program).total))
+    return replace(problem, help=suggestion(plan(program).total))
 
 
-def _suggestion(total: Amounts) -> str:
+def suggestion(total: Amounts) -> str:
+    """The budget to write into a run of which this is the plan, as a clause of help."""
     if total.usd is None:
         most, expected = f"{total.tokens.most} tokens", f"{total.tokens.expected} tokens"
     else:

@@ -17,6 +17,8 @@ from podium.dsl.kinds import FILTERS, KINDS, PROMPT_NAMES, RECORDS, Spec
 from podium.dsl.types import FLOW, VERIFIER, Type, describe
 from podium.engine import event
 from podium.engine.shell.cli import main as podium
+from podium.engine.shell.project import KEYS as PROJECT_KEYS
+from podium.engine.shell.project import NAME as PROJECT
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference.md"
 
@@ -66,28 +68,77 @@ PLAN = """
 | field | what it is |
 |---|---|
 | `schema` | 1; raised when a field changes its meaning or goes |
-| `nodes` | the parts of the flow, parents first: `address`, `kind` and the figures of one copy |
+| `run` | the run's name |
+| `nodes` | the parts of the flow, parents first, each with the figures of one copy |
 | `total` | the figures of the whole run |
 | `binding` | the outermost budget below what could be spent under it, or null where all fits |
+| `settings` | what the run itself is set to, defaults included |
+| `models` | the models by name: `context`, whether that is `assumed`, `usd_per_million`, `inflight` |
+| `parameters` | `name`, `value` and `source`: `--set`, a file, an environment variable, or `default` |
+| `touches` | the `hosts`, `variables` (by name), `files` and `python` that a run would use |
+| `unknown` | the models of which nobody told the `prices`, or the `windows` |
+| `lacks` | the budget that a run on models that are not free needs before it begins, as a sentence; else null |
 
-Figures are `agents` (at most) and `calls`, `tokens` and `usd`, each with `at_least`, `expected` and `at_most`.
-`usd` is in dollars, and its three are null where a price is unknown. A binding budget has an `address`, a
-`dimension` (`usd`, `tokens` or `calls`) and its `limit`. In an address `3-12.squad` stands for the branches 3 to
-12, which are alike: what is said of it is said of each.
+A part has an `address`, a `kind`, a `label`, its `count` of copies, its figures, the `seconds` that it may take
+at most (null where nothing bounds them), its own `binding` budget, and the `settings` in force in it.
 
-- **At least**: without it the part gives no answer. Where a budget may run out before the flow's own end, the best
-  so far is the answer and one reply will do: any budget with a time, and any that the worst holds of all calls do
-  not fit. Elsewhere it is what is asked before anything can end the part, in a run in which every reply can be
-  used. Of a prompt only its constant text counts, at 128 bytes a token, of a reply nothing.
+Figures are `agents` (at most), `depth` (calls one after another, at most, were nothing to wait for a free slot)
+and `calls`, `tokens` and `usd`, each with `at_least`, `expected` and `at_most`. `usd` is in dollars, and its
+three are null where a price is unknown. A binding budget has an `address`, a `dimension` (`usd`, `tokens` or
+`calls`) and its `limit`. In an address `3-12.squad` stands for the branches 3 to 12, which are alike: what is
+said of it is said of each.
+
+- **At least**: without it the part gives no answer. Where a budget may run out before the flow's own end, the
+  best so far is the answer and one reply will do: any budget with a time, and any that the worst holds of all
+  calls do not fit. Elsewhere it is what is asked before anything can end the part, in a run in which every
+  reply can be used. Of a prompt only its constant text counts, at 128 bytes a token, of a reply nothing.
 - **Expected**: an estimate. All branches, rounds and parts; 4 bytes a token; replies of half their caps; of a
   route the mean of its cases, of a fallback its first option.
-- **At most**: a byte of constant text is a token; a reply is as long as its cap and is read again by its count of
-  tokens; no call reads more than its model's window, which is the model's `context`, else 8,192 tokens, which the
-  plan then says; a structured reply is asked for twice; every budget around clips. Not in it: tries that are sent
-  again after a failure, replies that another model's tokenizer takes for longer, and what a server does not report
-  and is therefore charged at our own bound. A budget keeps its limit with these too.
+- **At most**: a byte of constant text is a token; a reply is as long as its cap and is read again by its count
+  of tokens; no call reads more than its model's window, which is the model's `context`, else 8,192 tokens,
+  which the plan then says; a structured reply is asked for twice, but those of a CEO and a recruiter once;
+  every budget around clips.
+
+At most is promised for calls that are answered at the first try, by servers that report their usage and whose
+models share a tokenizer. What may come on top, at each call by itself:
+
+- a try that is sent again after a failure counts as one more call, and costs what the failed one is charged:
+  its usage where the server told it, all of its hold where it may have been paid, else nothing. A call is tried
+  8 times at most where the server is busy, 5 times where it fails or falls silent;
+- a reply without a report of usage is charged a token for each byte of its prompt and of its text, up to its
+  hold;
+- a reply that another model reads may be longer in that model's tokens.
+
+A budget keeps its limit with these too: what may be paid is held before it is sent. A hold counts bytes where
+the plan counts tokens, so a budget just above the plan's at most may still refuse a call.
 
 Verifiers cost nothing.
+"""
+
+PLAN_DIFF = """
+`podium plan --diff OLD NEW --json` prints one object:
+
+| field | what it is |
+|---|---|
+| `schema` | 1; raised when a field changes its meaning or goes |
+| `runs` | the names of the two runs, `before` and `after` |
+| `nodes` | the parts of both, parents first: `change`, `before`, `after` and `own` |
+| `total` | the figures of the whole run `before` and `after`, and their `difference` |
+| `own` | what of the totals' difference no part explains: the run's own budget, and sums over tasks |
+| `binding` | the binding budget `before` and `after` |
+| `parameters` | the parameters that changed: `name`, `before`, `after` |
+| `settings` | what else changed, `of` the `run` or of a `model NAME`: `name`, `before`, `after` |
+| `touches` | what only the new run touches (`added`) and what only the old one did (`removed`), by kind |
+
+`change` is `added`, `removed`, `changed` or `same`; `before` and `after` are the part as in the plan, with the
+`times` that it stands in the whole run at most, or null where there is none. A part is the same part before and
+after by its place: the first sibling of the same kind, name and figures, else of the same kind and name, else
+of the same kind. Its number among its siblings may change. A prompt that changed without a change of figures is
+no change.
+
+`own` is what the part itself adds to the difference of the totals (`calls`, `tokens`, `usd`), all its copies
+together and what its own parts explain left out. All `own` together are the difference of the totals. Where a
+price is unknown, differences in dollars are null.
 """
 
 DOC = """
@@ -125,10 +176,12 @@ def page() -> str:
     others = (f for f in FORMS.values() if f.gives not in (FLOW, VERIFIER))
     parts += ["## Other calls\n", *_forms(others), "## Faults\n", *_faults()]
     parts += ["## Prompts\n", *_prompts()]
+    parts += ["## The project file\n", *_project()]
     parts += ["## Commands\n", *_commands(), "### Completion\n", COMPLETION.strip() + "\n"]
     parts += ["## Exit codes\n", EXITS.strip() + "\n"]
     parts += ["## The result as JSON\n", RESULT.strip() + "\n"]
     parts += ["## The plan as JSON\n", PLAN.strip() + "\n"]
+    parts += ["## The difference of two plans as JSON\n", PLAN_DIFF.strip() + "\n"]
     parts += ["## The reference page as JSON\n", DOC.strip() + "\n"]
     parts += ["## Events\n", *_events()]
     return "\n".join(parts)
@@ -167,6 +220,18 @@ def _faults() -> Iterator[str]:
     for fault in FAULTS.values():
         yield f"### {fault.name}\n\n{fault.doc}.\n"
         yield _specs(fault.params)
+
+
+def _project() -> Iterator[str]:
+    yield (
+        f"The folder with a `{PROJECT}` is the project: its programs read nothing outside it. The file may be empty. "
+        "What it holds is all that programs may use beyond their own text; `--allow KIND:PATTERN` adds to it for "
+        "one command, and `podium plan` shows it. In a pattern `*` stands for anything.\n"
+    )
+    for table, keys in PROJECT_KEYS.items():
+        rows = [f"| `{name}` | {_cell(doc)} |" for name, doc in keys.items()]
+        head = [f"### [{table}]\n", "| key | a list of patterns |", "|---|---|"]
+        yield "\n".join([*head, *rows]) + "\n"
 
 
 def _specs(specs: Iterable[Spec]) -> str:

@@ -19,6 +19,10 @@ class Range(NamedTuple):
     def plus(self, other: "Range") -> "Range":
         return Range(*(a + b for a, b in zip(self, other, strict=True)))
 
+    def minus(self, other: "Range") -> "Range":
+        """A difference: figures may be below 0 and out of order."""
+        return Range(*(a - b for a, b in zip(self, other, strict=True)))
+
     def times(self, count: int) -> "Range":
         return Range(*(count * a for a in self))
 
@@ -43,6 +47,15 @@ class Amounts(NamedTuple):
             self.calls.plus(other.calls),
             self.tokens.plus(other.tokens),
             None if unknown else (self.usd or ZERO).plus(other.usd or ZERO),
+        )
+
+    def minus(self, other: "Amounts") -> "Amounts":
+        """A difference: figures may be below 0 and out of order; unknown where either is."""
+        unknown = self.usd is None or other.usd is None
+        return Amounts(
+            self.calls.minus(other.calls),
+            self.tokens.minus(other.tokens),
+            None if unknown else (self.usd or ZERO).minus(other.usd or ZERO),
         )
 
     def times(self, count: int) -> "Amounts":

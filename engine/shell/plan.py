@@ -2,7 +2,8 @@
 
 import os
 import sys
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import click
 from rich.console import Console
@@ -13,37 +14,88 @@ from podium.dsl.problem import ProgramError
 from podium.dsl.program import Budget, Program
 
 from ..library import ALLOWED_KINDS
-from ..plan import Plan, plan
-from ..request import BOUNDLESS, NO_BUDGET
+from ..plan import Plan, diff, plan
+from ..request import BOUNDLESS, NO_BUDGET, suggestion
+from .exits import ShellError
 from .inputs import Asked
 from .loading import load
-from .options import json_option
+from .options import caps_options, json_option, model_options, params_option
+from .plan_diff import as_json as diff_json
+from .plan_diff import lines as diff_lines
+from .plan_view import Row, notes, rows, stacked
 from .plan_view import as_json as as_json_of
-from .plan_view import notes, rows
+from .project import shown
 from .reports import reject
 from .safe import safe, safe_json
+from .texts import STDIN
 
 # A plan calls nothing, reads no variable and runs no code of the program's: it needs no leave.
 ANYTHING = tuple(f"{kind}:*" for kind in ALLOWED_KINDS)
+# Without a terminal nothing is cut, and a difference stays readable.
+_UNCUT, _PAGE = 200, 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A program and its plan. lacks: the budget that it needs before it can run, as a clause of help.
+
+    project: what there is to say of the project file.
+    """
+
+    program: Program
+    plan: Plan
+    lacks: str = ""
+    project: Sequence[str] = ()
 
 
 @click.command(
     short_help="Say what a run may cost, before anything is called.",
-    epilog="Example: podium plan hello.team",
+    epilog="Examples: podium plan hello.team; podium plan --diff old.team new.team",
 )
-@click.argument("file", required=False, type=click.Path())
+@click.argument("file", required=False)
 @click.argument("run", required=False)
-@click.option("-e", "--expression", help="Plan this expression instead of a run of FILE.")
-@click.option("--task", help="The task for the expression.")
+@click.option(
+    "-e",
+    "--expression",
+    "expressions",
+    multiple=True,
+    metavar="EXPR",
+    help="Plan this flow instead of a run of FILE.",
+)
+@click.option("--task", metavar="NAME", help="The task for the expression.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
+@params_option
+@caps_options
+@model_options
+@click.option(
+    "--diff",
+    "differs",
+    is_flag=True,
+    help="Say what a change costs: FILE is the old program and RUN the new one, each a file or FILE#RUN.",
+)
+@click.option(
+    "--set-new",
+    "new_settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With --diff, set a parameter of the new program alone.",
+)
 @json_option
 def command(
     *,
     file: str | None,
     run: str | None,
-    expression: str | None,
+    expressions: tuple[str, ...],
     task: str | None,
     settings: tuple[str, ...],
+    params_file: str | None,
+    max_usd: str | None,
+    max_tokens: str | None,
+    max_time: str | None,
+    models: tuple[str, ...],
+    prices: tuple[str, ...],
+    differs: bool,
+    new_settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Say what FILE, or its run named RUN, may cost: at least, expected, at most. Nothing is called.
@@ -52,44 +104,146 @@ def command(
     and one reply will do. Expected is an estimate: all branches and rounds, replies of half their caps. At most is
     clipped by every budget around; tries sent again after a failure come on top. A part that runs several times
     is one row, with the figures of one time.
+
+    `podium plan --diff OLD NEW` compares two programs, part by part. With OLD alone it is compared with itself
+    under --set-new or -e; -e twice gives both flows.
     """
-    asked = Asked(run=run, expression=expression, task=task, settings=settings, allow=ANYTHING)
+    asked = Asked(
+        task=task,
+        settings=settings,
+        params_file=params_file,
+        max_usd=max_usd,
+        max_tokens=max_tokens,
+        max_time=max_time,
+        models=models,
+        prices=prices,
+        allow=ANYTHING,
+    )
     try:
-        program = _program(file, asked)
+        if differs:
+            old, new = _sides(file, run, expressions, asked, new_settings)
+            _show_diff(_planned(*old), _planned(*new), as_json=as_json)
+        else:
+            _show(_planned(file, _alone(asked, run, expressions, new_settings)), as_json=as_json)
     except ProgramError as error:
         reject(error, as_json=as_json)
-    planned = plan(program)
+
+
+def _alone(
+    asked: Asked, run: str | None, expressions: Sequence[str], new_settings: Sequence[str]
+) -> Asked:
+    if new_settings:
+        raise ShellError("--set-new goes with --diff: write --set")
+    if len(expressions) > 1:
+        raise ShellError("one -e at a time, but for --diff, where two are compared")
+    return replace(asked, run=run, expression=next(iter(expressions), None))
+
+
+Side = tuple[str | None, Asked]
+
+
+def _sides(
+    old: str | None,
+    new: str | None,
+    expressions: Sequence[str],
+    asked: Asked,
+    new_settings: Sequence[str],
+) -> tuple[Side, Side]:
+    """What to load for the old program and for the new one."""
+    if len(expressions) > 2:
+        raise ShellError("--diff compares two: -e at most twice")
+    if old == STDIN and new in (None, STDIN):
+        raise ShellError("standard input can be read once: name a file for one of the two")
+    if new is None and not expressions and not new_settings:
+        raise ShellError("--diff compares two: podium plan --diff OLD NEW")
+    before, after = (None, None, *expressions)[-2:]
+    return _side(old, before, asked), _side(
+        old if new is None else new,
+        after,
+        replace(asked, settings=(*asked.settings, *new_settings)),
+    )
+
+
+def _side(text: str | None, expression: str | None, asked: Asked) -> Side:
+    """FILE#RUN taken apart, unless a file has that very name."""
+    if text is None or "#" not in text or os.path.exists(text):
+        return text, replace(asked, expression=expression)
+    file, _, run = text.rpartition("#")
+    return file, replace(asked, run=run, expression=expression)
+
+
+def _planned(file: str | None, asked: Asked) -> _Planned:
+    """The program with its plan; one that only lacks a budget is planned without, to say what budget it needs."""
+    try:
+        loaded = load(file, asked, os.environ)
+        return _Planned(loaded.program, plan(loaded.program), project=tuple(shown(loaded.project)))
+    except ProgramError as error:
+        if {problem.code for problem in error.problems} != {NO_BUDGET}:
+            raise
+        loaded = load(file, replace(asked, max_tokens=str(BOUNDLESS.tokens)), os.environ)
+        program = replace(loaded.program, budget=Budget())
+        planned = plan(program)
+        return _Planned(program, planned, suggestion(planned.total), tuple(shown(loaded.project)))
+
+
+def _console(width: int) -> Console:
+    """Standard output, with colour where a person wants it; so wide where it is no terminal."""
+    wide = None if sys.stdout.isatty() else width
+    return Console(markup=False, highlight=False, emoji=False, width=wide)
+
+
+def _show(one: _Planned, *, as_json: bool) -> None:
     if as_json:
-        click.echo(safe_json(as_json_of(planned)))
+        click.echo(safe_json(as_json_of(one.program, one.plan, one.lacks)))
         return
-    # Without a terminal as wide as the tree needs: nothing is cut.
-    width = None if sys.stdout.isatty() else 200
-    console = Console(markup=False, highlight=False, emoji=False, width=width)
-    console.print(Text(f"Run {safe(program.name)}: at least / expected / at most", style="bold"))
-    console.print(tree_of(planned))
-    for line in notes(program, planned):
+    console = _console(_UNCUT)
+    title = f"Run {safe(one.program.name)}: at least / expected / at most"
+    console.print(Text(title, style="bold"))
+    _tree(console, tuple(rows(one.plan)))
+    for line in (*notes(one.program, one.plan, one.lacks), *one.project):
         console.print(Text(safe(line)), soft_wrap=True)
     console.print(Text("Nothing was called."))
 
 
-def _program(file: str | None, asked: Asked) -> Program:
-    """The program; one that only lacks a budget is planned without, to say what budget it needs."""
-    try:
-        return load(file, asked, os.environ).program
-    except ProgramError as error:
-        if {problem.code for problem in error.problems} != {NO_BUDGET}:
-            raise
-        program = load(file, replace(asked, max_tokens=str(BOUNDLESS.tokens)), os.environ).program
-        return replace(program, budget=Budget())
+def _tree(console: Console, each: Sequence[Row]) -> None:
+    table = tree_of(each)
+    if console.measure(table).minimum <= console.width:
+        console.print(table)
+        return
+    for row in each:
+        for line in stacked(row):
+            console.print(Text(line, style=_style(row)), soft_wrap=True)
 
 
-def tree_of(planned: Plan) -> Table:
+def tree_of(each: Sequence[Row]) -> Table:
     """The plan's tree for a terminal."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("part", no_wrap=True)
     for name in ("agents", "calls", "tokens", "dollars", "time"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in rows(planned):
-        style = "bold" if row.name == "total" else "yellow" if "! binds" in row.name else ""
-        table.add_row(*(Text(cell, style=style) for cell in row))
+    for row in each:
+        table.add_row(*(Text(cell, style=_style(row)) for cell in row))
     return table
+
+
+def _style(row: Row) -> str:
+    return "bold" if row.name == "total" else "yellow" if "! binds" in row.name else ""
+
+
+def _show_diff(old: _Planned, new: _Planned, *, as_json: bool) -> None:
+    found = diff(old.program, new.program)
+    if as_json:
+        click.echo(safe_json(diff_json(found)))
+        return
+    console = _console(_PAGE)
+    for line in diff_lines(found, console.width):
+        console.print(Text(safe(line.text), style=line.style), soft_wrap=True)
+    for lack in _lacking(old, new):
+        console.print(Text(safe(lack)), soft_wrap=True)
+    console.print(Text("Nothing was called."))
+
+
+def _lacking(old: _Planned, new: _Planned) -> Iterator[str]:
+    for name, one in (("The old run", old), ("The new run", new)):
+        if one.lacks:
+            yield f"{name} has no budget, and its model is not free: {one.lacks}."

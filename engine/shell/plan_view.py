@@ -5,28 +5,24 @@ from typing import Any, NamedTuple
 
 from podium.dsl.program import (
     Agent,
-    EnvRef,
-    Flow,
     ForEach,
     Lift,
-    Model,
     Parallel,
     Program,
     Reduce,
     Repeat,
     Route,
-    Task,
     Team,
-    Verifier,
-    subflows,
 )
-from podium.dsl.verifiers import VENDOR_HOST, host_of
 
 from ..agent.act import DEFAULT_WINDOW
 from ..plan import Binding, Node, Plan
 from ..plan.amounts import Amounts, Range
+from ..plan.settings import of_models, of_node, of_run
+from ..plan.touched import touched
 from ..spend import MICRO
 from .safe import safe_line
+from .settings_view import in_force
 from .units import show_count, show_seconds, show_usd
 
 UNKNOWN = "unknown"
@@ -81,19 +77,38 @@ def described(node: Node) -> str:
 
 
 def _row(name: str, agents: int, amounts: Amounts, seconds: float | None) -> Row:
-    usd = amounts.usd
     return Row(
         name,
         show_count(agents),
-        _figures(amounts.calls),
-        _figures(amounts.tokens),
-        UNKNOWN if usd is None else " / ".join(map(show_usd, usd)) if any(usd) else show_usd(0),
-        UNKNOWN if seconds is None else f"<= {show_seconds(seconds)}",
+        figures(amounts.calls),
+        figures(amounts.tokens),
+        dollars(amounts.usd),
+        span(seconds),
     )
 
 
-def _figures(figures: Range) -> str:
-    return " / ".join(map(show_count, figures)) if len(set(figures)) > 1 else show_count(figures[0])
+def figures(these: Range) -> str:
+    """`3`, or `1 / 3 / 6` where they differ."""
+    return " / ".join(map(show_count, these)) if len(set(these)) > 1 else show_count(these[0])
+
+
+def dollars(these: Range | None) -> str:
+    if these is None:
+        return UNKNOWN
+    return " / ".join(map(show_usd, these)) if any(these) else show_usd(0)
+
+
+def span(seconds: float | None) -> str:
+    return UNKNOWN if seconds is None else f"<= {show_seconds(seconds)}"
+
+
+def stacked(row: Row) -> Iterator[str]:
+    """The row for a narrow terminal: its name, and its figures below."""
+    yield row.name
+    if row.agents:
+        margin = " " * (len(row.name) - len(row.name.lstrip()) + 4)
+        yield f"{margin}{row.agents} agents, {row.calls} calls, {row.tokens} tokens,"
+        yield f"{margin}{row.usd}, {row.seconds}"
 
 
 def bound(binding: Binding) -> str:
@@ -106,13 +121,16 @@ def bound(binding: Binding) -> str:
 # --- below the tree --------------------------------------------------------------------------------
 
 
-def notes(program: Program, planned: Plan) -> Iterator[str]:
-    """What else there is to say, a line each."""
-    if planned.binding is not None:
+def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
+    """What else there is to say, a line each. needed: what the run lacks, as a clause of help."""
+    if needed:
+        yield f"No budget, and the model is not free: {needed}."
+    elif planned.binding is not None:
         yield f"Binding budget: {bound(planned.binding)}."
     else:
         yield "No budget binds: all that is planned fits."
-    unpriced = sorted(name for name, model in program.models.items() if model.price is None)
+    yield f"One after another: {show_count(planned.depth)} calls at most."
+    unpriced = unknown_prices(program)
     if unpriced:
         yield f"Unknown price: {', '.join(unpriced)}; dollars that hang on it are unknown."
     if planned.assumed:
@@ -126,110 +144,79 @@ def notes(program: Program, planned: Plan) -> Iterator[str]:
         yield f"{what} scored before anything is sent."
     for name, value, origin in program.params:
         yield f"Parameter {name} = {value!r} ({origin})"
+    yield "In force, defaults included:"
+    yield from (f"  {line}" for line in in_force(program, planned))
     yield from (f"{kind}: {', '.join(names)}" for kind, names in touched(program).items() if names)
 
 
-def touched(program: Program) -> dict[str, list[str]]:
-    """What a run of program would touch besides its own text, by kind; variables by name, never by value."""
-    hosts, variables = set[str](), set[str]()
-    for model in program.models.values():
-        for host, names in map(_reached, _addresses(model)):
-            hosts.add(host)
-            variables |= names
-    python = {str(v.args.get("ref")) for v in _verifiers(program) if v.kind == "python"}
-    files = [source.name for source in program.sources if not source.name.startswith("std.")]
-    return {
-        "Hosts": sorted(hosts),
-        "Variables": sorted(variables),
-        "Files": files,
-        "Python": sorted(python),
-    }
-
-
-class _Address(NamedTuple):
-    kind: str
-    url: str | EnvRef | None
-    key: EnvRef | None
-
-
-def _addresses(model: Model) -> Iterator[_Address]:
-    return (_Address(one.kind, one.base_url, one.key) for one in model.endpoints)
-
-
-def _reached(address: _Address) -> tuple[str, set[str]]:
-    """The host that an endpoint is on, and the variables that its address and key are read from."""
-    names = {ref.name for ref in (address.url, address.key) if isinstance(ref, EnvRef)}
-    if address.kind == "local":
-        return "this machine (embedded model)", names
-    match address.url:
-        case None:
-            keys = set[str]() if address.key is not None else {"OPENAI_API_KEY"}
-            return f"{VENDOR_HOST}, or that of OPENAI_BASE_URL", names | keys | {"OPENAI_BASE_URL"}
-        case EnvRef(name=name):
-            return f"that of {name}", names
-        case str(url):
-            host = host_of(url) or url
-            keys = {"OPENAI_API_KEY"} if host == VENDOR_HOST and address.key is None else set[str]()
-            return host, names | keys
-
-
-def _verifiers(program: Program) -> Iterator[Verifier]:
-    tasks: tuple[Task, ...] = program.tasks
-    yield from (task.verify for task in tasks if task.verify is not None)
-    yield from (
-        flow.by for flow in _flows(program.flow) if isinstance(flow, Reduce) and flow.by is not None
-    )
-
-
-def _flows(flow: Flow) -> Iterator[Flow]:
-    seen = set[int]()
-    waiting = [flow]
-    while waiting:
-        one = waiting.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            yield one
-            waiting.extend(subflows(one))
+def unknown_prices(program: Program) -> list[str]:
+    return sorted(name for name, model in program.models.items() if model.price is None)
 
 
 # --- JSON ------------------------------------------------------------------------------------------
 
 
-def as_json(planned: Plan) -> dict[str, Any]:
+def as_json(program: Program, planned: Plan, needed: str = "") -> dict[str, Any]:
     """The plan as one object; dollars are null where a price is unknown."""
-    binding = planned.binding
     return {
         "schema": 1,
-        "nodes": [
-            {
-                "address": node.address,
-                "kind": node.kind,
-                **_amounts_json(node.agents, node.amounts),
-            }
-            for _, node in planned.root.walk()
+        "run": program.name,
+        "nodes": [node_json(program, node) for _, node in planned.root.walk()],
+        "total": total_json(planned),
+        "binding": binding_json(planned.binding),
+        "settings": of_run(program),
+        "models": of_models(program),
+        "parameters": [
+            {"name": name, "value": value, "source": origin}
+            for name, value, origin in program.params
         ],
-        "total": _amounts_json(planned.agents, planned.total),
-        "binding": None
-        if binding is None
-        else {
-            "address": binding.address,
-            "dimension": binding.dimension,
-            "limit": _dollars(binding.limit) if binding.dimension == "usd" else binding.limit,
-        },
+        "touches": {kind.lower(): names for kind, names in touched(program).items()},
+        "unknown": {"prices": unknown_prices(program), "windows": list(planned.assumed)},
+        "lacks": needed or None,
     }
 
 
-def _amounts_json(agents: int, amounts: Amounts) -> dict[str, Any]:
+def node_json(program: Program, node: Node) -> dict[str, Any]:
+    """One part: its figures are those of one copy."""
+    return {
+        "address": node.address,
+        "kind": node.kind,
+        "label": node.label,
+        "count": node.count,
+        **amounts_json(node.agents, node.amounts),
+        "depth": node.depth,
+        "seconds": node.seconds,
+        "binding": binding_json(node.binding),
+        "settings": of_node(program, node),
+    }
+
+
+def total_json(planned: Plan) -> dict[str, Any]:
+    return {
+        **amounts_json(planned.agents, planned.total),
+        "depth": planned.depth,
+        "seconds": planned.seconds,
+    }
+
+
+def binding_json(binding: Binding | None) -> dict[str, Any] | None:
+    if binding is None:
+        return None
+    limit = _dollars(binding.limit) if binding.dimension == "usd" else binding.limit
+    return {"address": binding.address, "dimension": binding.dimension, "limit": limit}
+
+
+def amounts_json(agents: int, amounts: Amounts) -> dict[str, Any]:
     usd = amounts.usd
     return {
         "agents": agents,
-        "calls": _range_json(amounts.calls),
-        "tokens": _range_json(amounts.tokens),
-        "usd": _range_json(None if usd is None else [_dollars(micro) for micro in usd]),
+        "calls": range_json(amounts.calls),
+        "tokens": range_json(amounts.tokens),
+        "usd": range_json(None if usd is None else [_dollars(micro) for micro in usd]),
     }
 
 
-def _range_json(figures: Sequence[float] | None) -> dict[str, float | None]:
+def range_json(figures: Sequence[float] | None) -> dict[str, float | None]:
     names = ("at_least", "expected", "at_most")
     return dict.fromkeys(names) if figures is None else dict(zip(names, figures, strict=True))
 

@@ -47,9 +47,13 @@ def test_a_plan_says_figures_budget_parameters_and_what_it_touches_without_leave
     result = planned("paid.team", "main", "--set", "copies=2")
     assert result.exit_code == 0, result.stderr
     assert "2 x team of 2, 1 rounds" in result.stdout
-    assert result.stdout.splitlines()[-7:] == [
+    lines = result.stdout.splitlines()
+    assert lines[7:10] == [
         "Binding budget: the calls of main (5).",
+        "One after another: 2 calls at most.",
         "Parameter copies = 2 (--set)",
+    ]
+    assert lines[-5:] == [
         "Hosts: models.example",
         "Variables: FAST_KEY",
         "Files: paid.team",
@@ -70,8 +74,7 @@ def test_what_is_not_known_is_said_to_be_unknown() -> None:
 
 def test_the_json_holds_each_part_and_the_total() -> None:
     answer = json.loads(planned("paid.team", "main", "--json").stdout)
-    assert list(answer) == ["schema", "nodes", "total", "binding"]
-    assert answer["schema"] == 1
+    assert (answer["schema"], answer["run"]) == (1, "main")
     assert [(node["address"], node["kind"]) for node in answer["nodes"]] == [
         ("main", "then"),
         ("main/1.parallel", "parallel"),
@@ -80,8 +83,8 @@ def test_the_json_holds_each_part_and_the_total() -> None:
     ]
     assert answer["binding"] == {"address": "main", "dimension": "calls", "limit": 5}
     squad, total = answer["nodes"][2], answer["total"]
-    assert list(squad) == ["address", "kind", "agents", "calls", "tokens", "usd"]
-    assert list(total) == ["agents", "calls", "tokens", "usd"]
+    assert (squad["label"], squad["count"], squad["depth"]) == ("team", 3, 2)
+    assert (squad["seconds"], squad["binding"], total["seconds"]) == (None, None, None)
     assert squad["calls"] == {"at_least": 1, "expected": 3, "at_most": 3}
     assert total["calls"] == {"at_least": 1, "expected": 5, "at_most": 5}
     assert total["agents"] == 6
@@ -149,3 +152,140 @@ def test_the_suggested_budget_is_enough_to_begin(
     line = json.loads(refused.stdout)["problems"][0]["help"].split("`")[1]
     Path("paid.team").write_text(UNLIMITED.replace("-> best }", f"-> best  {line} }}"))
     assert CliRunner().invoke(main, ["plan", "paid.team"]).exit_code == 0
+
+
+def test_every_default_in_force_is_shown(folder: Path) -> None:
+    (folder / "chief.team").write_text(
+        PAID.replace("team(2, rounds = 1)", "team(2, ceo = adaptive, until = score >= 0.5)")
+    )
+    shown = planned("chief.team", "main").stdout
+    start = shown.splitlines().index("In force, defaults included:")
+    assert shown.splitlines()[start + 1 : start + 9] == [
+        "  run main: budget [5 calls], on_exhausted best, split pooled, max_agents 10,000, seed 0",
+        "  model fast: context 4,000 tokens, $2.00 in, $2.00 cached, $2.00 written to cache, "
+        "$8.00 out per 1M tokens, inflight all",
+        "  main/1.parallel: stop none, need 1, split pooled, inflight all",
+        "  main/1.parallel/1-3.team: rounds 2, order together, sees board, style discuss, "
+        "until score >= 0.5, recruit none",
+        "    members 2 x agent (model fast, max_output 1,000 tokens, turns 20)",
+        "    ceo adaptive ceo (model fast, max_output 512 tokens, turns 20, "
+        "sets assignment and direction and effort and size and stop)",
+        "  main/2.best: by the task's verifier",
+        "Hosts: models.example",
+    ]
+
+
+def test_the_json_says_where_parameters_come_from_and_what_is_touched(folder: Path) -> None:
+    (folder / "copies.toml").write_text("copies = 4\n")
+    answer = json.loads(planned("paid.team", "main", "--params", "copies.toml", "--json").stdout)
+    assert answer["parameters"] == [{"name": "copies", "value": 4, "source": "copies.toml"}]
+    assert answer["touches"] == {
+        "hosts": ["models.example"],
+        "variables": ["FAST_KEY"],
+        "files": ["paid.team"],
+        "python": ["checks.sums:score"],
+    }
+    assert answer["settings"]["budget"] == {"calls": 5}
+    assert answer["models"]["fast"]["usd_per_million"]["output"] == 8.0
+    assert (answer["unknown"], answer["lacks"]) == ({"prices": [], "windows": []}, None)
+    parallel = answer["nodes"][1]["settings"]
+    assert parallel == {"stop": "none", "need": 1, "split": "pooled", "inflight": "all"}
+
+
+def test_caps_and_models_of_the_command_line_are_planned_as_they_would_run() -> None:
+    capped = json.loads(planned("paid.team", "unknown", "--max-tokens", "900", "--json").stdout)
+    assert capped["total"]["tokens"]["at_most"] == 900
+    url = "odd=http://127.0.0.1:9/v1"
+    free = json.loads(planned("paid.team", "unknown", "--model", url, "--json").stdout)
+    assert free["total"]["usd"]["at_most"] == 0
+    assert free["touches"]["hosts"] == ["127.0.0.1"]
+
+
+def test_a_plan_without_a_budget_prints_the_line_to_paste(folder: Path) -> None:
+    (folder / "bare.team").write_text(UNLIMITED)
+    told = next(line for line in planned("bare.team").stdout.splitlines() if "No budget" in line)
+    assert re.fullmatch(
+        r"No budget, and the model is not free: add `budget = \[\$[0-9.]+\]` to the run: "
+        r"its plan is \$[0-9.]+ expected, \$[0-9.]+ at most\.",
+        told,
+    )
+    line = told.split("`")[1]
+    (folder / "bare.team").write_text(UNLIMITED.replace("-> best }", f"-> best  {line} }}"))
+    assert "No budget binds" in planned("bare.team").stdout
+
+
+# --- two plans -------------------------------------------------------------------------------------
+
+
+def test_a_difference_shows_marks_figures_and_what_else_changed(folder: Path) -> None:
+    changed = PAID.replace("team(2, rounds = 1) -> best", "team(2) -> top(1) -> best")
+    (folder / "new.team").write_text(changed.replace("$8 per", "$9 per").replace("int(1", "int(2"))
+    shown = planned("--diff", "paid.team#main", "new.team#main", "--set-new", "copies=4").stdout
+    lines = shown.splitlines()
+    assert lines[0] == "paid.team#main -> new.team#main: at least / expected / at most"
+    assert [line for line in lines if line[:1] in "~+-"] == [
+        "~ then",
+        "~   parallel(3) -> parallel(4)",
+        "~     3 x team of 2, 1 rounds -> 4 x team of 2, 2 rounds",
+        "+   top(1)",
+    ]
+    assert "          rounds    1 -> 2" in lines
+    assert "  agents    6 -> 8  (+2)" in lines
+    assert "Binding budget: the calls of main (5)." in lines
+    assert "Parameter copies = 3 -> 4" in lines
+    assert any("model fast: usd_per_million" in line for line in lines)
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_a_difference_of_nothing_says_so() -> None:
+    same = planned("--diff", "paid.team#main", "paid.team#main")
+    assert same.exit_code == 0
+    assert same.stdout.splitlines()[1:] == ["No difference.", "Nothing was called."]
+
+
+def test_one_file_is_compared_with_itself_under_a_setting_or_an_expression() -> None:
+    copies = json.loads(
+        planned("--diff", "paid.team#main", "--set-new", "copies=1", "--json").stdout
+    )
+    assert copies["parameters"] == [{"name": "copies", "before": 3, "after": 1}]
+    assert copies["total"]["difference"]["agents"] == -4
+    words = ("-e", "agent", "-e", "parallel(2) of agent -> vote", "--task", "words")
+    two = planned("--diff", *words, "--json")
+    answer = json.loads(two.stdout)
+    assert answer["total"]["difference"]["calls"]["expected"] == 1
+    assert [node["change"] for node in answer["nodes"]] == ["removed"] + 4 * ["added"]
+
+
+def test_the_json_of_a_difference_holds_both_sides_and_unknown_stays_unknown() -> None:
+    answer = json.loads(planned("--diff", "paid.team#main", "paid.team#unknown", "--json").stdout)
+    assert answer["schema"] == 1
+    assert answer["total"]["difference"]["usd"] == dict.fromkeys(
+        ("at_least", "expected", "at_most")
+    )
+    assert answer["touches"]["added"] == {"hosts": ["odd.example"]}
+    assert answer["touches"]["removed"]["variables"] == ["FAST_KEY"]
+    assert (answer["binding"]["before"]["dimension"], answer["binding"]["after"]) == ("calls", None)
+    shown = planned("--diff", "paid.team#main", "paid.team#unknown").stdout
+    assert re.search(r"^  dollars .* -> unknown +\(unknown\)$", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--diff", "paid.team"), "podium plan --diff OLD NEW"),
+        (("--diff", "-", "-"), "standard input can be read once"),
+        (("--diff", "-e", "a", "-e", "b", "-e", "c"), "at most twice"),
+        (("paid.team", "main", "--set-new", "copies=1"), "--set-new goes with --diff"),
+        (("-e", "agent", "-e", "agent"), "one -e at a time"),
+        (("--diff", "paid.team#main", "paid.team#nobody"), "nobody"),
+    ],
+)
+def test_a_wrong_comparison_is_exit_2_and_says_why(words: tuple[str, ...], told: str) -> None:
+    wrong = planned(*words)
+    assert (wrong.exit_code, wrong.stdout) == (Exit.USAGE, "")
+    assert told in wrong.stderr
+
+
+def test_a_file_whose_name_has_a_hash_is_that_file(folder: Path) -> None:
+    (folder / "a#main").write_text(PAID)
+    assert "No difference." in planned("--diff", "a#main#main", "paid.team#main").stdout

@@ -1,0 +1,70 @@
+"""What a run would touch besides its own text: hosts, variables, files, Python. Pure; nothing is opened."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from podium.dsl.program import EnvRef, Flow, Model, Program, Reduce, Task, Verifier, subflows
+from podium.dsl.verifiers import VENDOR_HOST, host_of
+
+
+def touched(program: Program) -> dict[str, list[str]]:
+    """What a run of program would touch besides its own text, by kind; variables by name, never by value."""
+    hosts, variables = set[str](), set[str]()
+    for model in program.models.values():
+        for host, names in map(_reached, _addresses(model)):
+            hosts.add(host)
+            variables |= names
+    python = {str(v.args.get("ref")) for v in _verifiers(program) if v.kind == "python"}
+    files = [source.name for source in program.sources if not source.name.startswith("std.")]
+    return {
+        "Hosts": sorted(hosts),
+        "Variables": sorted(variables),
+        "Files": files,
+        "Python": sorted(python),
+    }
+
+
+class _Address(NamedTuple):
+    kind: str
+    url: str | EnvRef | None
+    key: EnvRef | None
+
+
+def _addresses(model: Model) -> Iterator[_Address]:
+    return (_Address(one.kind, one.base_url, one.key) for one in model.endpoints)
+
+
+def _reached(address: _Address) -> tuple[str, set[str]]:
+    """The host that an endpoint is on, and the variables that its address and key are read from."""
+    names = {ref.name for ref in (address.url, address.key) if isinstance(ref, EnvRef)}
+    if address.kind == "local":
+        return "this machine (embedded model)", names
+    match address.url:
+        case None:
+            keys = set[str]() if address.key is not None else {"OPENAI_API_KEY"}
+            return f"{VENDOR_HOST}, or that of OPENAI_BASE_URL", names | keys | {"OPENAI_BASE_URL"}
+        case EnvRef(name=name):
+            return f"that of {name}", names
+        case str(url):
+            host = host_of(url) or url
+            keys = {"OPENAI_API_KEY"} if host == VENDOR_HOST and address.key is None else set[str]()
+            return host, names | keys
+
+
+def _verifiers(program: Program) -> Iterator[Verifier]:
+    tasks: tuple[Task, ...] = program.tasks
+    yield from (task.verify for task in tasks if task.verify is not None)
+    yield from (
+        flow.by for flow in _flows(program.flow) if isinstance(flow, Reduce) and flow.by is not None
+    )
+
+
+def _flows(flow: Flow) -> Iterator[Flow]:
+    seen = set[int]()
+    waiting = [flow]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            waiting.extend(subflows(one))
