@@ -1,11 +1,9 @@
 """From the command line to a checked program: the file, its parameters, its models, what it may use."""
 
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from podium.dsl import syntax
 from podium.dsl.parse import parse
@@ -14,23 +12,25 @@ from podium.dsl.program import Program
 from podium.dsl.source import Source
 
 from ..clients.address import BASE
-from ..library import ALLOWED_KINDS, DiskLibrary, allowance
+from ..library import DiskLibrary, allowance
 from ..request import Request, compiled
 from .exits import ShellError
 from .inputs import Asked, allow_rules, only_program, request_of
-from .texts import read_program, read_text
+from .project import NAME as PROJECT_FILE
+from .project import Project, read_project
+from .texts import read_program
 
 EXPRESSION = "<expression>"
-PROJECT = "podium.toml"
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A program, ready to run, with its warnings."""
+    """A program, ready to run, with its warnings and what its project allows."""
 
     request: Request
     program: Program
     warnings: tuple[Problem, ...]
+    project: Project
 
 
 def load(file: str | None, asked: Asked, environ: Mapping[str, str]) -> Loaded:
@@ -42,11 +42,12 @@ def load(file: str | None, asked: Asked, environ: Mapping[str, str]) -> Loaded:
     tree, _ = parse(source)
     request = request_of(source, asked, (d.name for d in params(tree)), environ)
     library = DiskLibrary(source.name)
-    rules = (*allow_rules(asked.allow, request.models), *project_rules(library.root / PROJECT))
+    project = read_project(library.root / PROJECT_FILE)
+    rules = (*allow_rules(asked.allow, request.models), *project.rules)
     program, warnings = compiled(request, library, allowance(rules), default_url=environ.get(BASE))
     _check_models(request, program, tree)
     reach(library.root)
-    return Loaded(request, program, warnings)
+    return Loaded(request, program, warnings, project)
 
 
 def reach(root: Path) -> None:
@@ -74,33 +75,3 @@ def _check_models(request: Request, program: Program, tree: syntax.File) -> None
 def params(tree: syntax.File) -> Iterator[syntax.Declaration]:
     """The parameters that the file itself declares."""
     return (d for d in tree.declarations if d.kind == "param")
-
-
-# --- the project -------------------------------------------------------------------------------
-
-
-def project_rules(path: Path) -> list[str]:
-    """What `[allow]` of the project file at path allows, as KIND:PATTERN; nothing where there is none.
-
-    Raises ShellError on a file that is no such thing.
-    """
-    if not path.is_file():
-        return []
-    try:
-        table = tomllib.loads(read_text(str(path), "the project file"))
-    except tomllib.TOMLDecodeError as error:
-        raise ShellError(f"{path} is not TOML: {error}") from error
-    return rules_in(table.get("allow", {}), str(path))
-
-
-def rules_in(table: object, path: str) -> list[str]:
-    """The rules of one `[allow]` table."""
-    if not isinstance(table, dict):
-        raise ShellError(f'{path}: allow is a table of lists, such as env = ["FAST_KEY"]')
-    rules: list[str] = []
-    for kind, patterns in cast(dict[str, object], table).items():  # TOML's keys are text
-        if kind not in ALLOWED_KINDS or not isinstance(patterns, list):
-            kinds = ", ".join(ALLOWED_KINDS)
-            raise ShellError(f"{path}: allow.{kind} is not a list of patterns for one of {kinds}")
-        rules.extend(f"{kind}:{pattern}" for pattern in cast(list[object], patterns) if pattern)
-    return rules

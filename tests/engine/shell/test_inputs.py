@@ -14,7 +14,6 @@ from podium.engine.shell.inputs import (
     only_program,
     parameters,
 )
-from podium.engine.shell.loading import project_rules
 
 ENVIRON = {"PODIUM_PARAM_a": "env", "PODIUM_PARAM_b": "env", "PODIUM_PARAM_c": "env"}
 
@@ -97,21 +96,6 @@ def test_permissions_are_rules_and_naming_a_server_allows_its_host() -> None:
 def test_a_permission_of_no_kind_is_refused(text: str) -> None:
     with pytest.raises(ShellError, match="KIND"):
         allow_rules([text], [])
-
-
-def test_a_project_allows_by_kind(tmp_path: Path) -> None:
-    path = tmp_path / "podium.toml"
-    assert project_rules(path) == []
-    path.write_text('[allow]\nenv = ["A", "B_*"]\nhost = ["gpu1"]\n')
-    assert project_rules(path) == ["env:A", "env:B_*", "host:gpu1"]
-
-
-@pytest.mark.parametrize("text", ["allow = 1", "[allow]\ndoor = []", "[allow]\nenv = 1", "["])
-def test_a_project_file_that_allows_nothing_known_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "podium.toml"
-    path.write_text(text)
-    with pytest.raises(ShellError, match=r"podium\.toml"):
-        project_rules(path)
 
 
 def test_the_only_program_of_a_folder_needs_no_name(tmp_path: Path) -> None:
