@@ -224,9 +224,9 @@ def _faults() -> Iterator[str]:
 
 def _project() -> Iterator[str]:
     yield (
-        f"The folder with a `{PROJECT}` is the project: its programs read nothing outside it. The file may be empty. "
-        "What it holds is all that programs may use beyond their own text; `--allow KIND:PATTERN` adds to it for "
-        "one command, and `podium plan` shows it. In a pattern `*` stands for anything.\n"
+        f"The folder with a `{PROJECT}` is the project: its programs read nothing outside it. The file may be "
+        "empty. What it holds is all that programs may use beyond their own text; `--allow KIND:PATTERN` adds to "
+        "it for one command, and `podium plan` shows it. In a pattern `*` stands for anything.\n"
     )
     for table, keys in PROJECT_KEYS.items():
         rows = [f"| `{name}` | {_cell(doc)} |" for name, doc in keys.items()]
