@@ -143,6 +143,7 @@ FailureKind = Literal[
     "unreachable",  # no connection, or it was refused: nothing was sent
     "cut",  # the stream ended without a finish reason; the work may have been paid
     "silent",  # nothing arrived for the idle time-out
+    "mute",  # silent, and no byte of any reply has ever come from this model there: it is not asked again
     "busy",  # rate limit or full queue: wait and send again
     "server",  # the server failed
     "credentials",  # the key is missing or refused

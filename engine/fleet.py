@@ -258,7 +258,7 @@ class Fleet:
 
     def _up(self, site: Site) -> None:
         site.down_since, site.failures = None, 0
-        if site.closed is not None and site.closed.kind == "unreachable":
+        if site.closed is not None and site.closed.kind in ("unreachable", "mute"):
             site.closed, site.closed_until = None, -inf
 
     def failed(self, replica: Replica, error: CallError, now: float) -> None:
@@ -272,6 +272,8 @@ class Fleet:
                 self._busy(spot, error, now)
             case "unreachable":
                 self._down(site, error, now)
+            case "mute":
+                self._mute(site, error, now)
             case "server" | "cut" | "silent" | "protocol":
                 site.failures += 1
                 # One failing call may be its own fault; as many as a call is allowed are the server's.
@@ -301,6 +303,13 @@ class Fleet:
         site.failures += 1
         site.down_since = now if site.down_since is None else site.down_since
         site.paused_until = max(site.paused_until, now + backoff(site.failures, self._chance))
+
+    def _mute(self, site: Site, error: CallError, now: float) -> None:
+        site.failures += 1
+        if not site.answered:  # else it is one of its models that hangs
+            site.closed, site.closed_until = error, now + CLOSED_S
+            # When it opens again, for later runs or beside other endpoints, one call at a time finds out.
+            site.down_since = now if site.down_since is None else site.down_since
 
     def close(self, replica: Replica, error: CallError, until: float = inf) -> None:
         """Send nothing more to the replica's endpoint until then: error is what all calls there get."""

@@ -7,7 +7,7 @@ fold of the list that a resumed run needs; a live run adds to the same fold, so 
 import contextlib
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
@@ -59,7 +59,12 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True)
 class Past:
-    """What the events so far say. open: tries intended and neither answered nor failed."""
+    """What the events so far say. open: tries intended and neither answered nor failed.
+
+    fresh, judged: decisions, and addresses of verdicts, since a model last answered. A run that failed
+    and can be taken up begins there again, since the server that did not answer may do so now: no paid
+    answer can depend on them. A verdict on the same content stays known by that.
+    """
 
     lives: int = 0
     accounts: dict[str, AccountOpened] = field(default_factory=dict[str, AccountOpened])
@@ -72,6 +77,8 @@ class Past:
     verdicts: dict[str, int] = field(default_factory=dict[str, int])
     decisions: dict[tuple[str, str], bytes] = field(default_factory=dict[tuple[str, str], bytes])
     orders: list[Ordered] = field(default_factory=list[Ordered])
+    fresh: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
+    judged: list[str] = field(default_factory=list[str])
 
     def add(self, stamped: Stamped) -> None:
         match stamped.event:
@@ -87,10 +94,22 @@ class Past:
                 self.answers[event.address] = Answer(intent.request, stamped.number)
                 if intent.kind == "verifier":
                     self.verdicts[intent.request] = stamped.number
+                    self.judged.append(event.address)
+                else:
+                    self.fresh.clear()
+                    self.judged.clear()
             case CallFailed() as event:
                 self._end(event)
             case Decided() as event:
                 self.decisions[event.address, event.name] = orjson.dumps(event.value)
+                self.fresh[event.address, event.name] = None
+            case RunEnded(outcome="failed", resumable=True):
+                for key in self.fresh:
+                    del self.decisions[key]
+                for address in self.judged:
+                    del self.answers[address]
+                self.fresh.clear()
+                self.judged.clear()
             case Ordered() as event:
                 self.orders.append(event)
             case _:
@@ -145,6 +164,15 @@ class Journal:
     def orders(self) -> Sequence[Ordered]:
         """The orders that the run took, in all lives."""
         return self._past.orders
+
+    def failed_last(self, kinds: Collection[str]) -> bool:
+        """Whether a call got no answer for one of these reasons, and no model answered since."""
+        whys = (
+            orjson.loads(self._past.decisions[key])
+            for key in self._past.fresh
+            if key[1] == "no_answer"
+        )
+        return any(why[0] == "failed" and why[1] in kinds for why in whys)
 
     def emit(self, event: Event) -> None:
         """Append event. It is on disk no later than anything committed after it."""

@@ -53,6 +53,7 @@ from .outcome import (
     word,
 )
 from .result import RunResult
+from .retry import LATER
 from .scope import World
 from .store import DiskError, Store, StoreError
 from .value import Attempt, Json, Verdict
@@ -328,7 +329,7 @@ def joined(outcomes: list[Outcome]) -> Outcome:
 
 async def _close(run: Run, journal: Journal, end: End, seconds: float) -> None:
     """Write the end down and let go of the run. A disk that refuses leaves it as if it had been killed."""
-    event = _last_event(run, end, seconds)
+    event = _last_event(run, end, seconds, resumable=_is_resumable(journal, end))
     try:
         await journal.end(event)
     except StoreError:
@@ -341,7 +342,18 @@ async def _close(run: Run, journal: Journal, end: End, seconds: float) -> None:
         run.finish(result, end.error)
 
 
-def _last_event(run: Run, end: End, seconds: float) -> RunEnded:
+def _is_resumable(journal: Journal, end: End) -> bool:
+    """Paused and cancelled runs can be taken up, broken ones, and those that failed for want of a server."""
+    match end.outcome:
+        case Paused() | Cancelled():
+            return True
+        case Failed(kind=kind):
+            return end.error is not None or (kind in LATER and journal.failed_last(LATER))
+        case _:
+            return end.error is not None
+
+
+def _last_event(run: Run, end: End, seconds: float, *, resumable: bool) -> RunEnded:
     there = [attempt for attempt in end.attempts if attempt is not None]
     scores = [attempt.score for attempt in there if attempt.score is not None]
     judged = any(attempt.verdict is not None for attempt in there)
@@ -351,7 +363,7 @@ def _last_event(run: Run, end: End, seconds: float) -> RunEnded:
     return RunEnded(
         word(outcome),
         reason(outcome, run.named),
-        isinstance(outcome, Paused | Cancelled) or end.error is not None,
+        resumable,
         answers if len(run.program.tasks) > 1 else next(iter(answers), None),
         sum(scores) / len(scores) if scores else None,
         passed if judged else None,

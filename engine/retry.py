@@ -17,6 +17,7 @@ TRIES: dict[FailureKind, int] = {
     "silent": 5,
     "protocol": 3,  # a page in place of a stream is told within seconds
     "verifier": 2,
+    "mute": 2,  # the second one elsewhere only
     "unreachable": 1,
     "credentials": 1,
     "quota": 1,
@@ -27,6 +28,10 @@ TRIES: dict[FailureKind, int] = {
 }
 FIRST_S = 1.0
 LONGEST_S = 60.0
+# No fault of the call: the same one may be answered later, so a run that such a failure ended can be resumed.
+LATER: frozenset[str] = frozenset(
+    ("unreachable", "mute", "silent", "cut", "busy", "server", "credentials", "quota", "model")
+)
 # A server that asks for more than this is not believed.
 CLAMP_S = 600.0
 # Of the wait, on top of it: nobody comes back before the time that was asked for, nor all at once.
@@ -58,6 +63,8 @@ def after(
             return Resend(0.0) if waits_for_endpoint else GiveUp()
         case "server" if waits_for_endpoint:
             return Resend(0.0)
+        case "mute":
+            return Resend(0.0) if waits_for_endpoint and tries < TRIES["mute"] else GiveUp()
         case "protocol" if not (error.maybe_paid or waits_for_endpoint):
             # A proxy's page or a redirect in place of a refusal: it will be the same a second later.
             return GiveUp()

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from .address import Address, address
 from .chat import Collector, droppable, request, without
 from .classify import refusal, refused_field, scrubbed
 from .discover import choose, context_of, listed, slots_of
+from .first import Trial
 from .local import LocalServer, local_server
 from .loose import mapping, parsed
 from .profile import PROFILES, Profile, adjusted, recognise
@@ -63,6 +65,7 @@ class HttpClient:
         self._local_lock = anyio.Lock()  # two calls must not start the same server twice
         self._profiles: dict[str, Profile] = {}
         self._changes: dict[str, tuple[str, ...]] = {}
+        self._trials: dict[str, Trial] = {}
 
     async def __aenter__(self) -> Self:
         await self._stack.enter_async_context(self._wire)
@@ -194,8 +197,14 @@ class HttpClient:
         changes = self._changes.get(_profile_key(replica), ())
         for name in changes:
             body = without(body, name) or body
+        trial = self._trial(replica, profile)
         while True:
-            outcome = await self._post(call, replica, profile, place, body, request_id)
+            post = partial(self._post, call, replica, profile, place, body, request_id, trial)
+            if trial.proven:
+                outcome = await post()
+            else:
+                alive = partial(self._alive, replica, place)
+                outcome = await trial.watched(post, alive)
             if isinstance(outcome, ModelReply):
                 self._changes[_profile_key(replica)] = changes
                 return outcome
@@ -205,6 +214,19 @@ class HttpClient:
                 raise failure
             body, changes = changed, (*changes, field)
 
+    def _trial(self, replica: Replica, profile: Profile) -> Trial:
+        """What is known of the model at its endpoint: each model there may have to be loaded."""
+        key = _profile_key(replica)
+        if key not in self._trials:
+            where = replica.name.partition("@")[2] or replica.name
+            self._trials[key] = Trial(where, replica.served, profile, self._tell)
+        return self._trials[key]
+
+    async def _alive(self, replica: Replica, place: Address) -> None:
+        """Raises CallError where the endpoint answers nothing; any answer will do."""
+        url = f"{_base(replica, place)}/models"
+        await self._wire.fetch(url, place.headers, where=replica.name)
+
     async def _post(
         self,
         call: ModelCall,
@@ -213,6 +235,7 @@ class HttpClient:
         place: Address,
         body: Mapping[str, Json],
         request_id: str,
+        trial: Trial,
     ) -> ModelReply | tuple[CallError, str | None]:
         headers = {
             **place.headers,
@@ -220,20 +243,21 @@ class HttpClient:
             "Accept": "text/event-stream",
             "X-Request-Id": as_uuid(request_id),
         }
-        # An embedded server that crashed has been started again, on another port.
-        base = place.base if replica.endpoint.kind == "local" else replica.url
+        first = not trial.proven
         async with self._wire.post(
-            f"{base}/chat/completions",
+            f"{_base(replica, place)}/chat/completions",
             headers,
             orjson.dumps(body),
             where=replica.name,
             reuse=profile.reuses_connections,
-            idle_s=profile.idle_s,
+            idle_s=profile.first_s if first else profile.idle_s,
         ) as stream:
             if stream.status != 200:
                 answer = Answer(stream.status, stream.headers, await stream.body())
                 field = refused_field(answer.status, answer.body, droppable(call, body))
                 return self._refusal(answer, place, replica.name), field
+            if first:
+                stream.begun = partial(_begun, trial, stream, profile.idle_s)
             collector = Collector(call, profile, replica.name, self._hidden(place))
             await _collect(stream, collector, drain=profile.reuses_connections)
             return collector.reply(replica)
@@ -254,6 +278,16 @@ class HttpClient:
     def _hidden(self, place: Address) -> tuple[str, ...]:
         keys = (value.removeprefix("Bearer ") for value in place.headers.values())
         return (*keys, *self._secrets.values())
+
+
+def _begun(trial: Trial, stream: Stream, idle_s: float) -> None:
+    trial.proven = True
+    stream.idle_s = idle_s
+
+
+def _base(replica: Replica, place: Address) -> str:
+    """What the routes lie under. An embedded server that crashed has been started again, on another port."""
+    return place.base if replica.endpoint.kind == "local" else replica.url
 
 
 async def _collect(stream: Stream, collector: Collector, *, drain: bool) -> None:

@@ -34,7 +34,10 @@ class Profile:
     invisible, so a reply without usage is charged at its cap. input_has_cached: whether prompt_tokens
     include the cached ones. cuts_prompts: a too long prompt may be cut silently, so the server's count
     is compared with ours. inflight: calls at once where neither program nor server says.
-    idle_s: seconds without a byte after which a stream counts as dead.
+    idle_s: seconds without a byte after which a stream counts as dead. first_s: the same for the first
+    byte that ever comes from the model there, which it may have to load. check_s: seconds without that
+    byte after which the endpoint is asked whether it is still there; 0: never.
+    salt: keeps the prompt caches of accounts apart by `cache_salt`.
     """
 
     name: str
@@ -50,9 +53,15 @@ class Profile:
     cuts_prompts: bool = False
     inflight: int = 32
     idle_s: float = 120.0
+    first_s: float = 120.0
+    check_s: float = 5.0
+    salt: bool = False
 
 
 _COMMON = ("temperature", "top_p")
+# Servers that load a model on its first use answer nothing meanwhile. Ollama allows a load that stands
+# still for five minutes (OLLAMA_LOAD_TIMEOUT, 5m); an unknown server may have one like it behind it.
+LOADS_S = 300.0
 
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
@@ -67,16 +76,23 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             ),
             # Any other server that speaks the protocol: max_tokens is what all of them know, and
             # what only some know (top_k, min_p) is sent where the program asks for it.
-            Profile("compatible", defaults=VENDOR, hides_reasoning=True, cuts_prompts=True),
+            Profile(
+                "compatible",
+                defaults=VENDOR,
+                hides_reasoning=True,
+                cuts_prompts=True,
+                first_s=LOADS_S,
+            ),
             Profile("llama.cpp", slots=True, reuses_connections=False, inflight=4),
-            Profile("vllm"),
-            Profile("sglang", top_k_off=-1),
+            Profile("vllm", salt=True),
+            Profile("sglang", top_k_off=-1, salt=True),
             Profile(
                 "ollama",
                 defaults=MappingProxyType({name: OPEN_WEIGHTS[name] for name in _COMMON}),
                 takes=frozenset(_COMMON),
                 cuts_prompts=True,
                 inflight=4,  # it queues the rest, and a queued call shows no sign of life
+                first_s=LOADS_S,
             ),
         )
     }
@@ -138,8 +154,10 @@ def _checked(profile: Profile) -> Profile:
         raise ValueError(
             f"profile.schema is {profile.schema!r}; it must be response_format or none"
         )
-    if profile.inflight < 1 or profile.idle_s <= 0:
-        raise ValueError("profile.inflight and profile.idle_s must be above zero")
+    if profile.inflight < 1 or profile.idle_s <= 0 or profile.first_s <= 0:
+        raise ValueError("profile.inflight, idle_s and first_s must be above zero")
+    if profile.check_s < 0:
+        raise ValueError("profile.check_s must be above zero, or 0 to switch the check off")
     return profile
 
 

@@ -7,7 +7,7 @@ netrc of the environment are not used: a key goes to the address it was meant fo
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace, TracebackType
@@ -36,9 +36,15 @@ class Answer:
 
 
 class Stream:
-    """The answer to one request, its body still to come."""
+    """The answer to one request, its body still to come.
+
+    begun: called once, when the first byte is there. idle_s: where set, a shorter limit than the
+    request's on the silence before a byte; it costs time at each read.
+    """
 
     def __init__(self, response: aiohttp.ClientResponse, where: str) -> None:
+        self.begun: Callable[[], None] | None = None
+        self.idle_s: float | None = None
         self.status = response.status
         self.headers = _headers(response)
         self._response = response
@@ -47,7 +53,15 @@ class Stream:
     async def read(self) -> bytes:
         """What has arrived of the body, waiting for some; b"" at its end. Raises CallError: silent, or cut."""
         with _translated(self._where, sent=True):
-            return await self._response.content.readany()
+            if self.idle_s is None:
+                chunk = await self._response.content.readany()
+            else:
+                with anyio.fail_after(self.idle_s):
+                    chunk = await self._response.content.readany()
+        if chunk and self.begun is not None:
+            self.begun()
+            self.begun = None
+        return chunk
 
     async def body(self) -> bytes:
         """The rest of the body. Raises CallError, also on one above LARGEST_ANSWER."""

@@ -154,6 +154,38 @@ def test_an_outage_is_over_at_its_time() -> None:
     assert isinstance(places.refusal("m", 1805.0), Outage)
 
 
+def test_an_endpoint_that_never_answered_is_closed_and_then_tried_by_one_call() -> None:
+    one = replica(1)
+    places = fleet(one)
+    assert places.place("m", "", 1, 0.0) == one
+    places.failed(one, CallError("mute", "it hangs"), 120.0)
+    places.give_back(one)
+    refusal = places.refusal("m", 120.0)
+    assert isinstance(refusal, CallError)
+    assert (refusal.kind, places.place("m", "", 1, 179.0)) == ("mute", None)
+    assert places.place("m", "", 1, 180.0) == one
+    assert places.place("m", "", 1, 180.0) is None
+    places.answered(one)
+    assert places.place("m", "", 1, 180.0) == one
+
+
+def test_an_answer_opens_an_endpoint_that_was_held_to_be_hanging() -> None:
+    one = replica(1)
+    places = fleet(one)
+    places.failed(one, CallError("mute", "it hangs"), 0.0)
+    places.answered(one)
+    assert places.refusal("m", 1.0) is None
+
+
+def test_one_model_that_hangs_does_not_close_an_endpoint_that_answers_for_others() -> None:
+    one, other = replica(1), replica(1, model="n")
+    places = fleet(one)
+    places.add("n", [other])
+    places.answered(one)
+    places.failed(other, CallError("mute", "it hangs"), 0.0)
+    assert places.refusal("m", 0.0) is None
+
+
 def test_a_closed_endpoint_is_asked_again_by_a_later_run() -> None:
     one = replica(1)
     places = fleet(one)

@@ -24,10 +24,16 @@ def test_every_kind_is_in_the_table() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_call_is_sent_more_often_than_the_table_says(kind: FailureKind) -> None:
     tries = 1
-    while isinstance(step(kind, tries), Resend):
+    while isinstance(step(kind, tries, waits=kind == "mute"), Resend):
         tries += 1
     assert tries == TRIES[kind]
     assert (tries == 1) == (kind in NEVER | {"unreachable"})
+
+
+def test_an_endpoint_that_never_answered_is_not_asked_again_but_another_one_may_be() -> None:
+    assert step("mute", 1) == GiveUp()
+    assert step("mute", 1, waits=True) == Resend(0.0)
+    assert step("mute", 2, waits=True) == GiveUp()
 
 
 @pytest.mark.parametrize("kind", sorted(NEVER))

@@ -414,17 +414,138 @@ async def test_comments_show_that_a_silent_server_lives(client: HttpClient) -> N
         assert (await client.send(CALL, replica, "id")).text == "hello"
 
 
+STALLED = Answer(finish=None, usage=None, done=False, stall=True)
+
+
 @pytest.mark.parametrize(
-    "answer", [Answer(delay_s=5), Answer(finish=None, usage=None, done=False, stall=True)]
+    ("answer", "kind"),
+    [(Answer(delay_s=5), "mute"), (replace(STALLED, text=""), "mute"), (STALLED, "silent")],
 )
 async def test_a_dead_stream_is_one_failure_that_may_have_been_paid(
-    client: HttpClient, answer: Answer
+    client: HttpClient, answer: Answer, kind: str
 ) -> None:
+    limits = {"idle_s": 0.1, "first_s": 0.1}
     async with FakeServer(always(answer)) as fake:
-        problem = await failure(client, await probed(client, fake, profile={"idle_s": 0.1}))
+        problem = await failure(client, await probed(client, fake, profile=limits))
         assert fake.started == 1
         await fake.until(lambda: fake.running == 0)
-    assert (problem.kind, problem.maybe_paid) == ("silent", True)
+    assert (problem.kind, problem.maybe_paid) == (kind, True)
+
+
+# --- the first byte ------------------------------------------------------------------------------
+
+
+def hanging(remarks: list[str], **wire: float) -> HttpClient:
+    return HttpClient({}, tell=remarks.append, wire=Wire(**wire))
+
+
+def gets(fake: FakeServer) -> int:
+    """How often the models were asked for, after the probe."""
+    return sum(seen.path == "/v1/models" for seen in fake.seen) - 1
+
+
+async def test_an_endpoint_that_only_lists_its_models_is_told_of_and_named() -> None:
+    remarks: list[str] = []
+    limits = {"first_s": 0.2, "check_s": 0.05}
+    async with FakeServer(always(Answer(delay_s=9))) as fake, hanging(remarks) as client:
+        problem = await failure(client, await probed(client, fake, profile=limits))
+    where = fake.url.removeprefix("http://")
+    assert problem.kind == "mute"
+    assert problem.message.startswith(f"{where} sent no byte of a reply in 0 s")
+    assert "`profile = { first_s = 0 }` in its `model` block" in problem.message
+    (remark,) = remarks
+    assert remark.startswith(f"{where} has not begun to answer after 0 s; it lists its models.")
+    assert gets(fake) == 1
+
+
+async def test_the_limit_of_the_first_byte_is_not_that_of_the_stream() -> None:
+    slow = {"first_s": 5, "idle_s": 0.1, "check_s": 0}
+    script = in_turn(Answer(delay_s=0.2), STALLED, Answer(delay_s=5))
+    async with FakeServer(script) as fake, hanging([]) as client:
+        replica = await probed(client, fake, profile=slow)
+        assert (await client.send(CALL, replica, "id")).text == "hello"
+        with anyio.fail_after(2):
+            assert [(await failure(client, replica)).kind for _ in range(2)] == ["silent"] * 2
+        assert gets(fake) == 0
+
+
+async def test_a_stream_that_stops_after_its_first_byte_does_not_get_the_longer_limit() -> None:
+    limits = {"first_s": 5, "idle_s": 0.1}
+    async with FakeServer(always(STALLED)) as fake, hanging([]) as client:
+        replica = await probed(client, fake, profile=limits)
+        with anyio.fail_after(2):
+            assert (await failure(client, replica)).kind == "silent"
+
+
+async def test_an_endpoint_that_stops_listing_its_models_is_down_after_two_checks() -> None:
+    remarks: list[str] = []
+    limits = {"first_s": 60, "check_s": 0.05}
+    async with (
+        FakeServer(always(Answer(delay_s=9))) as fake,
+        hanging(remarks, probe_s=0.05) as client,
+    ):
+        replica = await probed(client, fake, profile=limits)
+        fake.routes["/v1/models"] = Answer(body=b"", stall=True)
+        found: list[CallError] = []
+
+        async def one() -> None:
+            found.append(await failure(client, replica))
+
+        with anyio.fail_after(2):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(4):
+                    tasks.start_soon(one)
+        await fake.until(lambda: fake.running == 0)
+        assert gets(fake) == 2
+    assert {(problem.kind, problem.maybe_paid) for problem in found} == {("unreachable", True)}
+    assert "no longer lists its models" in found[0].message
+    assert "`profile = { check_s = 0 }`" in found[0].message
+    assert len(found) == 4
+    assert len(remarks) == 1
+
+
+async def test_a_check_that_is_missed_once_proves_nothing() -> None:
+    limits = {"first_s": 60, "check_s": 0.05}
+    async with (
+        FakeServer(always(Answer(delay_s=0.3))) as fake,
+        hanging([], probe_s=0.05) as client,
+    ):
+        replica = await probed(client, fake, profile=limits)
+        listing, fake.routes["/v1/models"] = fake.routes["/v1/models"], Answer(delay_s=9)
+
+        async def heal() -> None:
+            await fake.until(lambda: gets(fake) == 1)
+            fake.routes["/v1/models"] = listing
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(heal)
+            assert (await client.send(CALL, replica, "id")).text == "hello"
+
+
+async def test_cancelling_a_call_that_waits_for_its_first_byte_leaves_the_others_waiting() -> None:
+    limits = {"check_s": 0.02}
+    async with (
+        FakeServer(in_turn(Answer(delay_s=9), Answer(delay_s=0.2))) as fake,
+        hanging([]) as client,
+    ):
+        replica = await probed(client, fake, profile=limits)
+        texts: list[str] = []
+
+        async def two() -> None:
+            texts.append((await client.send(CALL, replica, "id")).text)
+
+        async with anyio.create_task_group() as tasks:
+            with anyio.move_on_after(0.1):
+                tasks.start_soon(anyio.sleep, 0)
+                tasks.start_soon(_later, fake, two)
+                await client.send(CALL, replica, "id")
+        await fake.until(lambda: fake.running == 0)
+    assert texts == ["hello"]
+
+
+async def _later(fake: FakeServer, then: Callable[[], Awaitable[None]]) -> None:
+    await fake.until(lambda: fake.running == 1)
+    await then()
 
 
 async def test_cancelled_calls_close_their_streams_and_give_their_connections_back(
