@@ -42,6 +42,7 @@ from .event import CallAnswered, CallFailed, CallIntended, CallWaits
 from .journal import Journal, message_blob
 from .ledger import NOTHING, Amount
 from .outcome import STOP
+from .reuse import Reuse
 from .retry import GiveUp, Resend, after
 from .tokens import estimate, spent, worst
 from .value import Verdict
@@ -104,6 +105,7 @@ class Path:
     chance: random.Random
     gate: Gate
     pools: Mapping[str, str]
+    reuse: Reuse | None = None
     errors: dict[str, int] = field(default_factory=dict[str, int])
     judging: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
 
@@ -118,15 +120,17 @@ def handler(
     chance: random.Random,
     gate: Gate,
     pools: Mapping[str, str] = MappingProxyType({}),
+    reuse: Reuse | None = None,
 ) -> Handler:
     """The run's door to the world. models by name, for their prices; chance spreads resends.
     pools: the fleet's names of models that it knows under another than the program's.
+    reuse: answers of an earlier run, which cost nothing here.
 
     Raises BudgetExhausted, CallError, Interrupted (with its kinds Outage, VerifierBroken and DiskError,
     after which the gate is closed), Diverged. Cancelled, a call in flight is charged at its hold and
     leaves no slot, no hold and no stream behind.
     """
-    path = Path(journal, admission, client, models, verify, chance, gate, pools)
+    path = Path(journal, admission, client, models, verify, chance, gate, pools, reuse)
 
     async def call(call: Call) -> Reply:
         request = request_digest(call)
@@ -137,7 +141,7 @@ def handler(
         try:
             if isinstance(call, VerifierCall):
                 return await _judge_once(path, call, request)
-            return await _with_retries(path, call, request)
+            return await _reused(path, call, request) or await _with_retries(path, call, request)
         except Pausing as pausing:
             gate.interrupt(pausing.cause)
             raise
@@ -165,6 +169,23 @@ async def _judge_once(path: Path, call: VerifierCall, request: str) -> Reply:
     finally:
         del path.judging[request]
         ready.set()
+
+
+async def _reused(path: Path, call: ModelCall, request: str) -> Reply | None:
+    """The answer that an earlier run got to the same request, on disk as this run's own before it is used."""
+    path.gate.check(call)
+    reply = None if path.reuse is None else path.reuse.take(call.address, request)
+    if reply is None:
+        return None
+    blobs = [message_blob(message) for message in call.messages]
+    names, number = tuple(name for name, _ in blobs), path.journal.tries(call.address)
+    at, account, model = call.address, call.account, call.model
+    intent = CallIntended(
+        at, number, account, "model", request, NOTHING, model, reply.replica, names
+    )
+    answer = CallAnswered(at, number, account, NOTHING, Usage(), reply_body(reply), 0.0)
+    await path.journal.commit([intent, answer], blobs)
+    return reply
 
 
 async def _with_retries(path: Path, call: Call, request: str) -> Reply:

@@ -4,6 +4,7 @@ The rule this file keeps: a life that began ends with its holds settled and, whi
 with a `RunEnded`, whoever cancels it and whatever fails in it.
 """
 
+import math
 import os
 import random
 import socket
@@ -22,6 +23,7 @@ from .admit import Admission
 from .baseline import score_baselines
 from .call import Client
 from .caps import budget_of
+from .clock import first_of
 from .dispatch import Gate, Verify, handler
 from .event import (
     AccountOpened,
@@ -54,6 +56,7 @@ from .outcome import (
 )
 from .result import RunResult
 from .retry import LATER
+from .reuse import Reuse
 from .scope import World
 from .store import DiskError, Store, StoreError
 from .value import Attempt, Json, Verdict
@@ -94,6 +97,7 @@ class Run:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     folded: Fold = field(default_factory=Fold)
     reins: Reins | None = None
+    reuse: Reuse | None = None
     _ended: anyio.Event = field(default_factory=anyio.Event)
     _result: RunResult | None = None
     _error: Exception | None = None
@@ -208,7 +212,9 @@ async def live(
     end = End(Cancelled())
     try:
         _begin(run, journal, ledger)
-        world = _world(run, journal, access, ledger, verify)
+        world = replace(
+            _world(run, journal, access, ledger, verify), by=_ends_by(run.program, journal, now)
+        )
         run.reins = Reins(
             journal, ledger, run.id, run.gate.interrupt, access.admission.poke, world.longer
         )
@@ -256,6 +262,7 @@ def _world(run: Run, journal: Journal, access: Access, ledger: Ledger, verify: V
         chance=random.Random(f"{program.seed} {run.id}"),
         gate=run.gate,
         pools=access.pools,
+        reuse=run.reuse,
     )
     return World(
         program,
@@ -266,7 +273,16 @@ def _world(run: Run, journal: Journal, access: Access, ledger: Ledger, verify: V
         access.windows,
         run.gate.interrupt,
         lived(run.id, run.past()),
+        known=journal.has_answer,
     )
+
+
+def _ends_by(program: Program, journal: Journal, now: Callable[[], float]) -> float:
+    """When the run ends by the clock, on the clock of the loop. The moment is fixed in the run's first life."""
+    if not program.by:
+        return math.inf
+    moment = journal.decide(program.name, "by", lambda: first_of(program.by, now()))
+    return anyio.current_time() + moment - now()
 
 
 async def _walked(world: World) -> End:
@@ -329,11 +345,16 @@ def joined(outcomes: list[Outcome]) -> Outcome:
 
 async def _close(run: Run, journal: Journal, end: End, seconds: float) -> None:
     """Write the end down and let go of the run. A disk that refuses leaves it as if it had been killed."""
+    with suppress(StoreError):  # it is in `broken`
+        await journal.written()
+    if journal.broken is not None:
+        end = replace(end, outcome=Paused("disk"))
     event = _last_event(run, end, seconds, resumable=_is_resumable(journal, end))
     try:
         await journal.end(event)
-    except StoreError:
-        pass  # said by the outcome; the store shows a run without an end, which can be resumed
+    except StoreError:  # the store shows a run without an end, which can be resumed
+        end = replace(end, outcome=Paused("disk"))
+        event = _last_event(run, end, seconds)
     finally:
         await journal.close()
         result = RunResult(

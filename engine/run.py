@@ -22,7 +22,7 @@ from typing import Self, cast
 import anyio
 import anyio.abc
 
-from podium.dsl.program import Budget, Program
+from podium.dsl.program import Budget, Clock, Program
 from podium.dsl.source import Source
 
 from .access import Door, check_budget, door
@@ -30,6 +30,7 @@ from .call import Client
 from .caps import budget_of
 from .clients.address import BASE
 from .clients.http import HttpClient
+from .clock import clock_of
 from .event import CallAnswered, CallFailed
 from .fold import Fold, fold_for
 from .journal import Journal
@@ -37,6 +38,7 @@ from .ledger import NOTHING, Ledger, Limit
 from .library import DiskLibrary, StoredLibrary, allowance
 from .life import Run, live
 from .request import Request, compiled, from_json, to_json
+from .reuse import Reuse
 from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
 from .value import Json
 from .verify import Bindings, Judging, judge
@@ -45,6 +47,8 @@ Tell = Callable[[str], None]
 Parameter = str | int | float | bool
 
 
+# In a run's request, beside what `to_json` writes: the run whose answers it may use again.
+FORK = "fork"
 # How soon an order from another process is taken: a person waits for it, and a look costs microseconds.
 ORDERS_EVERY_S = 0.5
 
@@ -194,6 +198,7 @@ class Engine:
         task: str | None = None,
         params: Mapping[str, Parameter] | None = None,
         budget: str | Budget | None = None,
+        by: str | Clock | None = None,
         account: Account | None = None,
         key: str | None = None,
         secrets: Mapping[str, str] | None = None,
@@ -201,16 +206,18 @@ class Engine:
         bindings: Bindings | None = None,
         seed: int | None = None,
         request: Mapping[str, Json] | None = None,
+        fork: str | None = None,
     ) -> Run:
         """Start a run; it is live, and in the store, on return.
 
         program: the text of a .team file, or one compiled already: then request is what compiles it
         again (`request.to_json`), and without it the run cannot be resumed. run, expression, task,
-        params, seed: as on the command line. budget: caps that only tighten. key: a second start with
+        params, seed: as on the command line. budget, by: caps that only tighten. key: a second start with
         the same key and account gives the first one's run. secrets: for this run alone.
+        fork: an earlier run, whose answers to the same requests are used again and cost nothing.
 
         Raises ProgramError (nothing was sent), CallError (an endpoint is down, a key is missing),
-        StoreError, RunOwned (another process runs the run of this key).
+        ValueError (by is no time of day), StoreError, RunOwned (another process runs the run of this key), KeyError (no run to fork).
         """
         name = account.name if account else ""
         if key is not None and (found := self._store.find(key, name)) is not None:
@@ -219,10 +226,14 @@ class Engine:
             source = program if isinstance(program, Source) else Source("<text>", program)
             values = {n: (value, "params") for n, value in (params or {}).items()}
             asked = Request(source, run, values, expression, task, (), budget_of(budget), seed)
+            asked = replace(asked, by=clock_of(by) if isinstance(by, str) else by)
             library = DiskLibrary(source.name)
             allowed = allowance((*self._allow, *allow))
             program, _ = compiled(asked, library, allowed, default_url=self._environ.get(BASE))
             request = to_json(replace(asked, texts=program.sources))
+        if fork is not None:
+            self._store.run(fork)
+            request = {**(request or {}), FORK: fork}
         begin = partial(self._create, program, request or {}, name, key)
         try:
             started: Run = await self._tasks.start(self._carry, program, begin, secrets, bindings)
@@ -367,8 +378,16 @@ class Engine:
         account = record.account or None
         if account is not None and account not in self.ledger.accounts:
             self.account(account)
+        fork = record.request.get(FORK)
         return Run(
-            record.id, program, self._store, self._path, journal, account=account, folded=folded
+            record.id,
+            program,
+            self._store,
+            self._path,
+            journal,
+            account=account,
+            folded=folded,
+            reuse=Reuse.of(self._store, fork) if isinstance(fork, str) else None,
         )
 
     def _poke(self) -> None:

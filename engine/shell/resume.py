@@ -1,5 +1,6 @@
 """`podium resume`: take up a run that was stopped, paused or killed."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,16 @@ from podium.dsl.problem import ProgramError
 
 from ..event import CallAnswered, CallFailed, CallIntended
 from ..library import project_root
+from ..request import Request, from_json, to_json
 from ..store import RunOwned, RunRecord, Store
+from .changed import loaded_now, since, told
 from .detach import Detachable, announce, detach, detach_option
 from .doors import Doors
 from .ending import conclude, not_begun
 from .exits import ShellError
-from .loading import reach
+from .loading import Loaded, reach
 from .options import viewing, viewing_options
-from .reading import find_run, open_store
+from .reading import find_run, fold_of, open_store
 from .reports import reject
 from .safe import safe_line
 from .session import RunningRun, carry
@@ -33,33 +36,66 @@ if TYPE_CHECKING:
     epilog="Example: podium resume",
 )
 @click.argument("run", required=False)
+@click.option(
+    "--fork",
+    is_flag=True,
+    help="Start a new run of the files as they are now; what is asked again is not paid again.",
+)
 @detach_option
 @viewing_options
 @click.pass_context
-def command(ctx: click.Context, /, *, run: str | None, detached: bool, **shown: Any) -> None:
+def command(
+    ctx: click.Context, /, *, run: str | None, fork: bool, detached: bool, **shown: Any
+) -> None:
     """Take up RUN (default: the latest that has not ended) where it stopped.
 
-    Answered calls are not paid again. Output and exit codes are those of `podium run`.
+    Answered calls are not paid again, and the run goes on with the text it began with. With --fork a new run
+    of the files as they are now starts, from RUN or the latest unfinished one, and uses RUN's answers wherever
+    it asks the same. Output and exit codes are those of `podium run`.
     """
     doors = ctx.obj or Doors()
     view = viewing(**shown)
     if detached:
         detach(ctx, store=view.store, as_json=view.as_json)
     with open_store(Path(view.store)) as store:
-        record = chosen(store, run)
-        if run is None and not view.quiet:
+        record = find_run(store, run) if fork and run is not None else chosen(store, run)
+        if not view.quiet:
+            _say_changes(store, record, fork=fork)
+        if run is None and not view.quiet and not fork:
             click.echo(f"Taking up run {record.id} ({safe_line(record.name, 60)}).", err=True)
-        if warning := paid_again(store, record):
+        if not fork and (warning := paid_again(store, record)):
             click.echo(warning, err=True)
     reach(project_root(Path.cwd()))
     try:
-        ended = carry(partial(doors.opened, view.store), partial(_begin, record.id), view)
+        begin = partial(_begin, record.id)
+        if fork:
+            begin = partial(_fork, record.id, loaded_now(_asked(record), doors.environ))
+        ended = carry(partial(doors.opened, view.store), begin, view)
     except ProgramError as error:
         reject(error, as_json=view.as_json)
     except ShellError as error:
         not_begun(error, view, record.id)
         raise
     ctx.exit(conclude(ended, view))
+
+
+def _asked(record: RunRecord) -> Request:
+    """Raises ShellError for a run that came without its text."""
+    try:
+        return from_json(record.request)
+    except (KeyError, TypeError) as error:
+        raise ShellError(f"run {record.id} was started without its text: start it anew") from error
+
+
+def _say_changes(store: Store, record: RunRecord, *, fork: bool) -> None:
+    """What has changed in the files since the run began, on standard error."""
+    if not record.request or not (found := since(_asked(record))):
+        return
+    click.echo(f"Since run {record.id} began:", err=True)
+    for line in told(found, fold_of(store, record)):
+        click.echo(f"  {line}", err=True)
+    goes_on = "The run goes on with the text it began with; --fork starts one of the new text."
+    click.echo("The fork runs the new text." if fork else goes_on, err=True)
 
 
 def chosen(store: Store, run: str | None) -> RunRecord:
@@ -96,6 +132,13 @@ def paid_again(store: Store, record: RunRecord) -> str:
         f"{calls} in flight when run {record.id} died and will be paid again: "
         f"at most {show_usd(usd)} and {show_count(tokens)} tokens."
     )
+
+
+async def _fork(run: str, loaded: Loaded, engine: "Engine") -> RunningRun:
+    kept = replace(loaded.request, texts=loaded.program.sources)
+    forked = await engine.start(loaded.program, request=to_json(kept), fork=run)
+    announce(forked.id)
+    return forked
 
 
 async def _begin(run: str, engine: "Engine") -> RunningRun:
