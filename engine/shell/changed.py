@@ -54,7 +54,8 @@ def _line(change: Change, folded: Fold) -> str:
     name = safe_line(change.name, 60)
     what = f"{change.kind} {name}" if change.kind != "file" else name
     nodes, spend = _cost(change, folded)
-    cost = f" ({nodes} {'node' if nodes == 1 else 'nodes'} used it: {show_calls(spend.amount.calls)}, {dollars(spend)})"
+    used = f"{nodes} {'node' if nodes == 1 else 'nodes'} used it"
+    cost = f" ({used}: {show_calls(spend.amount.calls)}, {dollars(spend)})"
     return f"{what} was {change.what}" + (cost if nodes else "")
 
 

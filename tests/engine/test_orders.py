@@ -10,7 +10,7 @@ import trio.testing
 
 from podium.dsl.program import Budget
 from podium.engine import Engine, Run
-from podium.engine.event import NodeEnded, Ordered
+from podium.engine.event import Ordered
 from podium.engine.orders import topped, topup, unbounded
 from podium.engine.outcome import Exhausted, Finished, Passed, Paused, Stopped
 from podium.engine.result import RunResult
