@@ -303,7 +303,7 @@ def bind(
             continue
         if parameter is None:
             value = context.value(arg.value, scope, rest or ANY)
-            others.append((arg.name or "", Argument(value, scope.place(arg.value.span))))
+            others.append((arg.name or "", Argument(value, scope.place(arg.span))))
         elif parameter.name in bound:
             context.error("E114", f"`{parameter.name}` is given twice", at)
         else:

@@ -73,8 +73,8 @@ def compile_run(
     used, default = models(evaluator, main, draft, final=True)
     if choice.allow is not None:
         require(evaluator, choice.allow, draft, used, default_url=choice.default_url)
-    notes = _accepted(evaluator.problems, main)
-    return _program(evaluator, main, choice, draft, used, default), (*warnings, *notes)
+    notes = in_order([*warnings, *_accepted(evaluator.problems, main)], main)
+    return _program(evaluator, main, choice, draft, used, default), notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,9 @@ def _task(evaluator: Evaluator, main: Module, name: str) -> Tasks | None:
     try:
         return Tasks((evaluator.library.family(name, {}),))
     except LibraryError as error:
-        evaluator.error(error.code, str(error), place, help=did_you_mean(name, declared))
+        own = f"tasks of the file are {', '.join(declared)}; " if declared else ""
+        help_ = did_you_mean(name, declared) or own + error.help
+        evaluator.error(error.code, f"there is no task `{name}`", place, help=help_)
         return None
 
 

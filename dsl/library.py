@@ -1,6 +1,6 @@
 """Where a program's other texts come from. The language itself reads no disk: shells bring a `Library`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from posixpath import dirname, join, normpath
@@ -15,12 +15,24 @@ class LibraryError(Exception):
     """A text that cannot be had; the message is a clause for a person: `there is no file "x.team"`.
 
     code is the problem's code: E502 for one outside the project, E104 for one that is missing or unreadable.
-    help says what to write instead, where that is known.
+    help says what to write instead, where that is known; argument names the one of a family's that is wrong.
     """
 
-    def __init__(self, message: str, code: str = "E104", *, help: str = "") -> None:
+    def __init__(
+        self, message: str, code: str = "E104", *, help: str = "", argument: str = ""
+    ) -> None:
         super().__init__(message)
         self.code = code
+        self.help = help
+        self.argument = argument
+
+
+class ArgumentError(ValueError):
+    """An argument that a task family does not take, or not with this value."""
+
+    def __init__(self, argument: str, message: str, *, help: str = "") -> None:
+        super().__init__(message)
+        self.argument = argument
         self.help = help
 
 
@@ -47,6 +59,14 @@ def modules() -> tuple[str, ...]:
     """The names of the standard library's modules, in order."""
     names = (entry.name for entry in files("podium").joinpath("stdlib").iterdir())
     return tuple(sorted(f"std.{n.removesuffix('.team')}" for n in names if n.endswith(".team")))
+
+
+def no_family(name: str, families: Iterable[str]) -> LibraryError:
+    """The error of a family that is none of families."""
+    known = sorted(families)
+    meant = did_you_mean(name, known)
+    help_ = f"families are {', '.join(known)}" if known else "there are no families here"
+    return LibraryError(f"there is no task family `{name}`", help=meant or help_)
 
 
 class Library(Protocol):
@@ -87,5 +107,5 @@ class MemoryLibrary:
 
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
         if name not in self.families:
-            raise LibraryError(f"there is no task family {name!r}")
+            raise no_family(name, self.families)
         return self.families[name]

@@ -34,6 +34,6 @@ def did_you_mean(name: str, candidates: Iterable[str], limit: int = 3) -> str:
     return f"did you mean {either(found)}?" if found else ""
 
 
-def either(words: list[str]) -> str:
+def either(words: list[str], joined: str = "or") -> str:
     """`a`, `b` or `c`, with commas."""
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return f" {joined} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -89,7 +89,8 @@ def _family(context: Context, bound: Bound) -> Value:
     try:
         return Tasks((context.library.family(name, args),))
     except LibraryError as error:
-        context.error(error.code, str(error), bound.at("name"))
+        at = next((arg.place for key, arg in bound.rest if key == error.argument), bound.at("name"))
+        context.error(error.code, str(error), at, help=error.help)
         return BAD
 
 

@@ -7,7 +7,9 @@ from typing import Literal, get_args
 from .conditions import names, only
 from .context import Bound, Context
 from .kinds import TEAM_CONDITION_NAMES
+from .names import either
 from .nouns import seen
+from .problem import Label
 from .program import Ceo, Condition, Member, Model, Role, Team
 from .reading import as_int, as_word, items, setting
 from .shapes import stand_in
@@ -73,7 +75,27 @@ def _members(context: Context, bound: Bound) -> tuple[Member, ...] | None:
         return None
     size = as_int(bound.value("n")) if bound.given("n") else sum(counts)
     shares = apportion(counts, size)
-    return tuple(Member(c, r) for c, r in zip(shares, roles, strict=True) if c)
+    members = tuple(Member(c, r) for c, r in zip(shares, roles, strict=True) if c)
+    if size != sum(counts) and any(isinstance(item, Counted) for item in listed.items):
+        _disagree(context, bound, members, sum(counts))
+    return members
+
+
+def _disagree(context: Context, bound: Bound, members: Sequence[Member], counted: int) -> None:
+    """W609 where both sizes are written here; a parameter may change n, and the counts are then proportions."""
+    at = bound.at("n")
+    if not at.source.text[at.span.start : at.span.end].isdecimal():
+        return
+    size = sum(member.count for member in members)
+    shared = either([f"{member.count} of {member.role.name}" for member in members], "and")
+    context.error(
+        "W609",
+        f"`members` counts {counted:,}, and the team has {size:,}: it will be {shared}",
+        bound.at("members"),
+        severity="warning",
+        secondary=(Label(at, "the size of the team"),),
+        help="let the counts add up to the size, or leave the size out",
+    )
 
 
 def _agents(context: Context, bound: Bound) -> tuple[Member, ...] | None:

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
-from podium.dsl.library import LibraryError, resolve, standard
+from podium.dsl.library import ArgumentError, LibraryError, no_family, resolve, standard
 from podium.dsl.program import Scalar, Task
 from podium.dsl.source import Source
 
@@ -118,13 +118,14 @@ def family(name: str, args: Mapping[str, Scalar]) -> Task:
     """The task that the family makes of args. Raises LibraryError where there is none."""
     known = families()
     if name not in known:
-        raise LibraryError(f"there is no task `{name}`; families are {', '.join(sorted(known))}")
+        raise no_family(name, known)
     module, _, function = known[name].partition(":")
     make = cast(Callable[..., Task], getattr(import_module(module), function))
     try:
         return make(**args)
-    except (TypeError, ValueError) as error:
-        raise LibraryError(f"task family `{name}`: {error}") from error
+    except ArgumentError as error:
+        message = f"task family `{name}`: {error}"
+        raise LibraryError(message, help=error.help, argument=error.argument) from error
 
 
 # --- what a program may use ----------------------------------------------------------------------

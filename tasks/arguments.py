@@ -1,33 +1,62 @@
 """Arguments of task families: as a program gives them, checked by name, type and range."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from podium.dsl.library import ArgumentError
+from podium.dsl.names import did_you_mean
 from podium.dsl.program import Scalar
 
 
-def whole_number(
-    args: Mapping[str, Scalar], name: str, *, default: int, low: int, high: int | None = None
-) -> int:
-    """The integer args[name], or default. Raises ValueError outside low to high, or on another type."""
-    value = args.get(name, default)
-    bounds = f"{low} or more" if high is None else f"{low} to {high}"
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """An argument that is a whole number from low to high; high None: there is no bound."""
+
+    name: str
+    low: int
+    high: int | None = None
+
+    @property
+    def range(self) -> str:
+        return f"{self.low} or more" if self.high is None else f"{self.low} to {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """An argument that is true or false."""
+
+    name: str
+
+    @property
+    def range(self) -> str:
+        return "true or false"
+
+
+def whole_number(args: Mapping[str, Scalar], wanted: Whole, *, default: int) -> int:
+    """What args gives for wanted, or default. Raises ArgumentError outside its range, or on another type."""
+    value = args.get(wanted.name, default)
+    name, bounds = wanted.name, wanted.range
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{name} is {value!r}; a whole number of {bounds} is needed")
-    if value < low or (high is not None and value > high):
-        raise ValueError(f"{name} is {value}; {bounds} is possible")
+        raise ArgumentError(name, f"{name} is {value!r}; a whole number of {bounds} is needed")
+    if value < wanted.low or (wanted.high is not None and value > wanted.high):
+        raise ArgumentError(name, f"{name} is {value}; {bounds} is possible")
     return value
 
 
-def truth(args: Mapping[str, Scalar], name: str) -> bool:
-    """The flag args[name], false where it is not given. Raises ValueError on another type."""
-    value = args.get(name, False)
+def truth(args: Mapping[str, Scalar], wanted: Truth) -> bool:
+    """What args gives for wanted, false where nothing. Raises ArgumentError on another type."""
+    value = args.get(wanted.name, False)
     if not isinstance(value, bool):
-        raise ValueError(f"{name} is {value!r}; true or false is needed")
+        raise ArgumentError(wanted.name, f"{wanted.name} is {value!r}; true or false is needed")
     return value
 
 
-def only(args: Mapping[str, Scalar], *names: str) -> None:
-    """Raises ValueError on an argument that is none of names."""
+def only(args: Mapping[str, Scalar], *known: Whole | Truth) -> None:
+    """Raises ArgumentError on an argument that is none of known."""
+    names = [argument.name for argument in known]
     for name in args:
         if name not in names:
-            raise ValueError(f"there is no argument {name!r}; there are {', '.join(names)}")
+            meant = did_you_mean(name, names)
+            takes = ", ".join(f"`{argument.name}` ({argument.range})" for argument in known)
+            help_ = f"{meant} it takes {takes}" if meant else f"it takes {takes}"
+            raise ArgumentError(name, f"there is no argument `{name}`", help=help_)

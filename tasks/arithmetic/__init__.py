@@ -8,7 +8,12 @@ from podium.dsl.program import Compare, Scalar, Task, Verifier
 from podium.engine.value import Attempt, Verdict
 from podium.engine.verify import answered, numbers
 
-from ..arguments import only, truth, whole_number
+from ..arguments import Truth, Whole, only, truth, whole_number
+
+_DIGITS = Whole("digits", 1, 9)
+_TERMS = Whole("terms", 2, 20)
+_SEED = Whole("seed", 0)
+_HIDDEN = Truth("hidden")
 
 _ASK = "Answer with just the number."
 _UNKNOWN = "a secret number"
@@ -19,14 +24,14 @@ def make(**args: Scalar) -> Task:
     """The task of a seed. Arguments: digits (of each number, 1 to 9, default 1), terms (2 to 20, default 2), seed.
 
     hidden = true leaves one number out of the statement: a control that nobody can solve but by luck,
-    which is below 1 in 1,000 from digits = 4 on. Raises ValueError on other arguments or values out of range.
+    which is below 1 in 1,000 from digits = 4 on. Raises ArgumentError on other arguments or values out of range.
     """
-    only(args, "digits", "terms", "seed", "hidden")
-    digits = whole_number(args, "digits", default=1, low=1, high=9)
-    terms = whole_number(args, "terms", default=2, low=2, high=20)
-    seed = whole_number(args, "seed", default=0, low=0)
+    only(args, _DIGITS, _TERMS, _SEED, _HIDDEN)
+    digits = whole_number(args, _DIGITS, default=1)
+    terms = whole_number(args, _TERMS, default=2)
+    seed = whole_number(args, _SEED, default=0)
     text, answer = _problem(Random(f"arithmetic/{digits}/{terms}/{seed}"), digits, terms)
-    if truth(args, "hidden"):
+    if truth(args, _HIDDEN):
         text = f"{_UNKNOWN} {text.split(' ', 1)[1]}"
     return Task(
         name="arithmetic",

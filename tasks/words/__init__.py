@@ -7,8 +7,12 @@ from random import Random
 from podium.dsl.program import Compare, Scalar, Task, Verifier
 from podium.engine.value import Attempt, Verdict
 
-from ..arguments import only, whole_number
+from ..arguments import Whole, only, whole_number
 from .bank import WORDS
+
+_COUNT = Whole("count", 1, 24)
+_SEED = Whole("seed", 0)
+_MAX_WORDS = Whole("max_words", 1)
 
 # Typographic quotes and dashes as their plain forms.
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014", "''\"\"--")
@@ -22,12 +26,12 @@ def make(**args: Scalar) -> Task:
     """The task of a seed. Arguments: count (of words, 1 to 24, default 6), seed (0), max_words (10 + 4 * count).
 
     A sentence needs at least 2 * count words: a lower max_words makes a task that nobody can solve.
-    Raises ValueError on other arguments or values out of range.
+    Raises ArgumentError on other arguments or values out of range.
     """
-    only(args, "count", "seed", "max_words")
-    count = whole_number(args, "count", default=6, low=1, high=24)
-    longest = whole_number(args, "max_words", default=10 + 4 * count, low=1)
-    seed = whole_number(args, "seed", default=0, low=0)
+    only(args, _COUNT, _SEED, _MAX_WORDS)
+    count = whole_number(args, _COUNT, default=6)
+    longest = whole_number(args, _MAX_WORDS, default=10 + 4 * count)
+    seed = whole_number(args, _SEED, default=0)
     words = tuple(Random(f"words/{count}/{seed}").sample(WORDS, count))
     checks: dict[str, Scalar | tuple[Scalar, ...]] = {
         "ref": "podium.tasks.words:verify",

@@ -168,11 +168,53 @@ def test_every_family_of_the_index_makes_a_task_with_a_verifier(name: str) -> No
     assert family(name, {}).verify is not None
 
 
-def test_a_family_that_is_none_or_is_asked_wrongly_is_told() -> None:
-    with pytest.raises(LibraryError, match="families are arithmetic"):
+def test_a_family_that_is_none_is_told_with_the_one_that_was_meant() -> None:
+    with pytest.raises(LibraryError, match="there is no task family `wrods`") as caught:
         family("wrods", {})
-    with pytest.raises(LibraryError, match="task family `words`"):
-        family("words", {"colour": "red"})
+    assert caught.value.help == "did you mean `words`?"
+    with pytest.raises(LibraryError) as caught:
+        family("chess", {})
+    assert caught.value.help == "families are arithmetic, words"
+
+
+@pytest.mark.parametrize(
+    ("task", "argument", "message", "help_"),
+    [
+        (
+            'family("words", sede = 3)',
+            "sede = 3",
+            "there is no argument `sede`",
+            "did you mean `seed`? it takes `count` (1 to 24), `seed` (0 or more), `max_words` (1 or more)",
+        ),
+        ('family("words", seed = 1, count = 99)', "count = 99", "count is 99; 1 to 24", ""),
+        ('family("arithmetic", hidden = 1)', "hidden = 1", "true or false is needed", ""),
+        ('family("wrods")', '"wrods"', "there is no task family `wrods`", "did you mean `words`?"),
+    ],
+)
+def test_a_family_that_is_asked_wrongly_is_told_at_the_argument(
+    task: str, argument: str, message: str, help_: str
+) -> None:
+    source = Source("x.team", f"task t = {task}\n")
+    (problem,) = check(source, DiskLibrary("x.team"))
+    assert source.text[problem.place.span.start : problem.place.span.end] == argument
+    assert message in problem.message
+    assert problem.help == help_
+
+
+@pytest.mark.parametrize(
+    ("name", "help_"),
+    [
+        ("sms", "did you mean `sums`?"),
+        ("wrods", "tasks of the file are sums; did you mean `words`?"),
+        ("chess", "tasks of the file are sums; families are arithmetic, words"),
+    ],
+)
+def test_a_task_that_is_none_is_told_with_those_that_are(name: str, help_: str) -> None:
+    text = 'task sums { statement = "1 + 1?" }\nrun main { flow = agent  task = sums }\n'
+    with pytest.raises(ProgramError) as caught:
+        compile_run(Source("x.team", text), DiskLibrary("x.team"), Choice(task=name))
+    (problem,) = caught.value.problems
+    assert (problem.message, problem.help) == (f"there is no task `{name}`", help_)
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_seeds_give_different_problems_of_every_kind() -> None:
         ({"digits": 10}, "digits is 10; 1 to 9 is possible"),
         ({"terms": 1}, "terms is 1; 2 to 20 is possible"),
         ({"hidden": 1}, "hidden is 1; true or false is needed"),
-        ({"level": 1}, "there is no argument .level.; there are digits, terms, seed, hidden"),
+        ({"level": 1}, "there is no argument `level`"),
     ],
 )
 def test_a_wrong_argument_is_named(args: dict[str, int], message: str) -> None:

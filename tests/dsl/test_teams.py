@@ -1,0 +1,51 @@
+"""Who sits in a team where its size and the counts of its members are both given."""
+
+import pytest
+
+from podium.dsl.compile import Choice, check, compile_run
+from podium.dsl.library import MemoryLibrary
+from podium.dsl.program import Team
+from podium.dsl.source import Source
+
+ROLES = 'role w { prompt = "w" }\nrole v { prompt = "v" }\n'
+
+
+def source(flow: str) -> Source:
+    return Source("x.team", f"{ROLES}flow squad(n: int = 8) = team(n, members = [5 of w, 1 of v])\n"
+                  f"run main {{ flow = {flow} }}\n")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flow", "says"),
+    [
+        ("team(4, members = [5 of w, v])", "counts 6, and the team has 4: it will be 3 of w and 1 of v"),
+        ("team(n = 9, members = [1 of w, 2 of v])", "counts 3, and the team has 9: it will be 3 of w and 6 of v"),
+        ("team(1, members = [1 of w, 3 of v])", "counts 4, and the team has 1: it will be 1 of v"),
+    ],
+)  # fmt: skip
+def test_counts_that_do_not_add_up_to_the_written_size_are_told(flow: str, says: str) -> None:
+    problems = check(source(flow), MemoryLibrary())
+    told = [p for p in problems if p.code == "W609"]
+    assert [(p.severity, says in p.message) for p in told] == [("warning", True)]
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        "team(6, members = [5 of w, v])",
+        "team(members = [5 of w, v])",
+        "team(9, members = [w, v])",
+        "squad",
+        "squad(3)",
+    ],
+)
+def test_a_size_from_a_parameter_shares_its_seats_in_silence(flow: str) -> None:
+    assert "W609" not in [p.code for p in check(source(flow), MemoryLibrary())]
+
+
+def test_the_seats_are_those_that_were_told_and_a_run_tells_it_once() -> None:
+    text = source("team(4, members = [5 of w, 1 of v])")
+    program, notes = compile_run(text, MemoryLibrary(), Choice())
+    assert [p.code for p in notes].count("W609") == 1
+    assert isinstance(program.flow, Team)
+    assert [(m.count, m.role.name) for m in program.flow.members] == [(3, "w"), (1, "v")]
