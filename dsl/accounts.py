@@ -19,6 +19,14 @@ def nested(evaluator: Evaluator, draft: Draft, *, notes: bool) -> None:
 
     notes: with N302 where branches that share are promised more than there is.
     """
+    if draft.budget.share is not None:
+        evaluator.error(
+            "E303",
+            f"the share of run `{draft.name}` is of nothing: no budget is around a run",
+            draft.budget_place,
+            help="give it an amount: `budget = [$5, 1M tokens, 30m]`",
+        )
+        return
     seen: set[tuple[int, Budget]] = set()
     run = f"run `{draft.name}`"
     waiting: list[tuple[Flow, Budget, str, Place]] = [
@@ -107,8 +115,11 @@ def _promised(evaluator: Evaluator, node: Parallel, around: Budget, who: str, pl
         )
     for dimension, word in _SAYS.items():
         limit = getattr(around, dimension)
-        total = sum(count * (getattr(budget, dimension) or 0) for count, budget in limited)
+        each = [(count, getattr(budget, dimension) or 0) for count, budget in limited]
+        total = sum(count * amount for count, amount in each)
         if dimension == "seconds" or limit is None or total <= limit:
+            continue
+        if any(amount > limit for _, amount in each):  # told of the branch itself
             continue
         message = (
             f"the branches together are promised {_amount(word, total)}; "
@@ -134,6 +145,7 @@ def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> No
             f"a dollar budget cannot be kept: the price of model `{unpriced[0]}` is unknown",
             place,
             help="give the model a `price = { … }`, or `price = none` if it is free",
+            secondary=_model(evaluator, unpriced[0]),
         )
     paid = [name for name, model in used.items() if model.price != Price()]
     if paid and draft.budget == Budget() and not draft.by:
@@ -143,7 +155,13 @@ def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> No
             f"the run has no budget, and model `{paid[0]}` is not free",
             draft.place,
             help=f"add `budget = {suggestion}` to the run, with what you want to spend",
+            secondary=_model(evaluator, paid[0]),
         )
+
+
+def _model(evaluator: Evaluator, name: str) -> tuple[Label, ...]:
+    place = evaluator.origin(evaluator.model(name), "price")
+    return () if place is None else (Label(place, f"model `{name}`"),)
 
 
 def dollars(draft: Draft) -> Place | None:

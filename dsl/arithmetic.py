@@ -1,12 +1,12 @@
 """Operators on constants: numbers, quantities with their dimensions, and truth."""
 
-from typing import TypeGuard
+from typing import Literal, TypeGuard
 
 from . import syntax
 from .context import Context
 from .reading import show
 from .source import Place
-from .types import ANY, BOOL, RATE, Number, Type, accepts, describe
+from .types import ANY, BOOL, RATE, Number, Type, Words, accepts, describe
 from .values import BAD, Quantity, Ratio, Row, Scope, Unknown, Value, Word, type_of
 
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
@@ -19,11 +19,21 @@ def binary(context: Context, expr: syntax.Binary, scope: Scope) -> Value:
     while isinstance(first, syntax.Binary):
         steps.append(first)
         first = first.left
-    value = context.value(first, scope, ANY)
+    value = context.value(first, scope, _compared_with(context, steps[-1], "right", scope))
     for step in reversed(steps):
-        right = context.value(step.right, scope, ANY)
+        right = context.value(step.right, scope, _compared_with(context, step, "left", scope))
         value = _operate(context, step.operator, value, right, scope.place(step.span))
     return value
+
+
+def _compared_with(
+    context: Context, step: syntax.Binary, side: Literal["left", "right"], scope: Scope
+) -> Type:
+    """What one side of a comparison must be, where the other, at side, is a parameter with choices."""
+    if step.operator not in ("==", "!="):
+        return ANY
+    choices = context.choices(step.left if side == "left" else step.right, scope)
+    return Words(choices, quoted=True) if choices else ANY
 
 
 def unary(context: Context, expr: syntax.Unary, scope: Scope) -> Value:

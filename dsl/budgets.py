@@ -1,5 +1,6 @@
 """Budgets: `[$25, 2M tokens, 30m, 500 calls]`, any subset, or a share of what is around them."""
 
+import re
 from dataclasses import replace
 
 from . import syntax
@@ -7,7 +8,7 @@ from .context import Context
 from .program import Budget
 from .reading import show
 from .source import Place
-from .types import ANY
+from .types import ANY, BUDGET, CALLS, TIME, TOKENS, Type, describe, options
 from .values import BAD, Items, Quantity, Scope, Unknown, Value
 
 _FIELD = {"usd": "usd", "tokens": "tokens", "calls": "calls", "time": "seconds", "share": "share"}
@@ -46,6 +47,8 @@ def _with(context: Context, total: Value, item: Value, place: Place) -> Value:
             return _add(context, total, item, place)
         case Quantity():
             return total
+        case _ if minutes_or_millions(context, item, BUDGET, place):
+            return total
         case _:
             context.error(
                 "E308",
@@ -58,6 +61,33 @@ def _with(context: Context, total: Value, item: Value, place: Place) -> Value:
 
 def _add(context: Context, total: Budget, item: Quantity, place: Place) -> Value:
     name = _FIELD[item.dimension]
+_SHORT = re.compile(r"([0-9][0-9_.]*)([mM])")
+
+
+def minutes_or_millions(context: Context, value: Value, want: Type, place: Place) -> bool:
+    """E308 in its own words where `m` stands for millions, or `M` for minutes; whether that was it."""
+    found = _SHORT.fullmatch(place.source.text[place.span.start : place.span.end])
+    kinds = tuple(options(want))
+    if found is None or not isinstance(value, int | float | Quantity):
+        return False
+    count, unit = found.groups()
+    if unit == "m" and (TOKENS in kinds or CALLS in kinds):
+        what = "tokens" if TOKENS in kinds else "calls"
+        said, instead = f"`{count}m` is {count} minutes", f"{count}M {what}"
+        help_ = f"a million is a capital M: did you mean `{instead}`?"
+    elif unit == "M" and (TIME in kinds or BUDGET in kinds):
+        said, instead = f"`{count}M` is {count} million, of nothing", f"{count}m"
+        help_ = f"minutes are a small m: did you mean `{instead}`?"
+        if BUDGET in kinds:
+            help_, instead = f"write `{count}M tokens`, or `{count}m` for minutes", ""
+    else:
+        return False
+    context.error(
+        "E308", f"{said}; {describe(want)} is wanted here", place, help=help_, instead=instead
+    )
+    return True
+
+
     if getattr(total, name) is not None:
         context.error(
             "E307",

@@ -11,6 +11,7 @@ from .declared_types import declared_type, of_value
 from .flows import BUILDERS as FLOW_BUILDERS
 from .names import did_you_mean, near
 from .program import Budget, Flow, Limited, OnExhausted
+from .problem import Label
 from .reading import as_word, show
 from .shapes import stand_in
 from .source import Place
@@ -27,12 +28,20 @@ _ON_EXHAUSTED: dict[str, OnExhausted] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a callee takes in one place."""
+    """What a callee takes in one place. rule: where a flow of the program says so."""
 
     name: str
     type: Type
     required: bool
 
+    rule: Label | None = None
+
+
+def rule(param: syntax.Param | syntax.Declaration, scope: Scope) -> Label | None:
+    """Where the type of a parameter is declared; None where only its default gives it one."""
+    if param.type is None:
+        return None
+    return Label(scope.place(param.type.span), f"`{param.name}` is declared here")
 
 # --- `f(…)`, `f` ---------------------------------------------------------------------------------
 
@@ -236,7 +245,12 @@ def _bind_flow(
 ) -> Mapping[str, Argument]:
     """The arguments of a declared flow, defaults filled in."""
     parameters = [
-        Parameter(p.name, parameter_type(context, p, flow.outer), p.default is None)
+        Parameter(
+            p.name,
+            parameter_type(context, p, flow.outer),
+            p.default is None,
+            rule(p, flow.outer) or Label(flow.outer.place(p.name_span), "declared here"),
+        )
         for p in flow.declaration.params or ()
     ]
     own = {p.name for p in parameters}
@@ -248,7 +262,7 @@ def _bind_flow(
         if p.name not in filled:
             value: Value = Unknown(parameter.type)
             if p.default is not None:
-                value = context.value(p.default, flow.outer, parameter.type)
+                value = context.ruled(p.default, flow.outer, parameter.type, parameter.rule)
             filled[p.name] = Argument(value, place)
     return filled
 
@@ -307,7 +321,7 @@ def bind(
         elif parameter.name in bound:
             context.error("E114", f"`{parameter.name}` is given twice", at)
         else:
-            value = context.value(arg.value, scope, parameter.type)
+            value = context.ruled(arg.value, scope, parameter.type, parameter.rule)
             bound[parameter.name] = Argument(value, scope.place(arg.value.span))
     _missing(context, what, parameters, bound, wrong, place)
     return bound, others
@@ -330,6 +344,7 @@ def _missing(
                 place,
                 help=f"add `{parameter.name} = …`",
             )
+                secondary=(parameter.rule,) if parameter.rule is not None else (),
 
 
 def _arguments(count: int) -> str:

@@ -2,7 +2,7 @@
 
 from . import syntax, trials
 from .accept import finished, models
-from .calling import parameter_type
+from .calling import parameter_type, rule
 from .draft import is_abstract, of_run
 from .evaluate import Evaluator
 from .kinds import KINDS
@@ -115,7 +115,7 @@ def _flow(evaluator: Evaluator, flow: UserFlow) -> None:
             evaluator.error("E103", f"parameter `{param.name}` is declared twice", place)
         kind = parameter_type(evaluator, param, flow.outer)
         if param.default is not None:
-            evaluator.value(param.default, flow.outer, kind)
+            evaluator.ruled(param.default, flow.outer, kind, rule(param, flow.outer))
         values[param.name] = Unknown(kind)
     if declaration.of_param is not None:
         place = Place(flow.outer.source, declaration.of_span or declaration.name_span)

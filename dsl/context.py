@@ -48,6 +48,14 @@ class Context(Protocol):
         """What expr stands for, converted to want; BAD where it cannot be."""
         ...
 
+    def ruled(self, expr: syntax.Expr, scope: Scope, want: Type, rule: Label | None) -> Value:
+        """As value; a report that expr is no want shows the rule too, which says what is wanted."""
+        ...
+
+    def origin(self, thing: object, field: str) -> Place | None:
+        """Where the noun that thing was built from gives the field; None for what was not built from one."""
+        ...
+
     def raw(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
         """What expr stands for, before it is converted."""
         ...
@@ -58,6 +66,10 @@ class Context(Protocol):
 
     def find(self, name: str, scope: Scope | None) -> Found | None:
         """What name stands for; None where nothing has it. scope None: the prelude's. Words are not names."""
+        ...
+
+    def choices(self, expr: syntax.Expr, scope: Scope) -> tuple[str, ...]:
+        """The texts that a parameter of this name may be, where it declares them."""
         ...
 
     def declared(self, module: Module, declaration: syntax.Declaration) -> Value:

@@ -1,6 +1,6 @@
 """From the value an expression has to the value a place wants, or a report that says why not."""
 
-from .budgets import whole_budget
+from .budgets import minutes_or_millions, whole_budget
 from .calls import Form
 from .context import Context
 from .names import near
@@ -11,6 +11,7 @@ from .source import Place
 from .types import (
     ANY,
     BUDGET,
+    ENV,
     FLOW,
     QUANTITIES,
     ROLE,
@@ -235,9 +236,10 @@ def _refuse(context: Context, value: Value, want: Type, place: Place) -> None:
         )
     else:
         shown = example(want)
+        secret = ENV in options(want)  # a key that was written out is not written out again
         context.error(
             "E120",
-            f"{describe(want)} is wanted here, not {show(value)}",
+            f"{describe(want)} is wanted here, not {'a text' if secret else show(value)}",
             place,
             help=f"write, for example, `{shown}`" if shown else "",
         )
@@ -249,6 +251,8 @@ def _is_quantity(want: Type) -> bool:
 
 
 def _refuse_dimension(context: Context, value: Value, want: Type, place: Place) -> None:
+    if minutes_or_millions(context, value, want, place):
+        return
     shown = example(want)
     context.error(
         "E308",

@@ -61,6 +61,14 @@ def _named(context: Context, kind: syntax.TypeName, scope: Scope) -> Type:
 
 def _range(context: Context, whole: bool, kind: syntax.TypeName, scope: Scope) -> Type:
     low, high = kind.low, kind.high
+    if whole and any(isinstance(bound, float) for bound in (low, high)):
+        context.error(
+            "E120",
+            "the bounds of an `int` are whole numbers",
+            scope.place(kind.span),
+            help="write whole bounds, or `float`",
+        )
+        return Number(whole)
     if low is not None and high is not None and low > high:
         context.error(
             "E121",

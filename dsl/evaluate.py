@@ -35,6 +35,7 @@ from .types import (
     Plain,
     Type,
     options,
+    words,
 )
 from .values import (
     BAD,
@@ -58,6 +59,9 @@ from .values import (
 MOST_DEEP = 110
 MOST_STEPS = 50_000  # about a second; the rows of a file are not counted
 ENOUGH = 5 * MOST_REPORTS  # errors; several may be told of one place, and only the first is kept
+
+# What is told where a value is of a wrong type.
+_OF_TYPES = frozenset({"E120", "E121", "E125", "E211", "E308"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,26 @@ class Evaluator:
         if FAULT in options(want) and (found := faults.fault(self, expr, scope)) is not None:
             return found
         return fit(self, self.raw(expr, scope, want), want, scope.place(expr.span))
+
+    def ruled(self, expr: syntax.Expr, scope: Scope, want: Type, rule: Label | None) -> Value:
+        before = len(self.problems)
+        value = self.value(expr, scope, want)
+        if rule is not None:
+            at = scope.place(expr.span)
+            self.problems[before:] = [
+                replace(p, secondary=(rule,))
+                if p.place == at and p.code in _OF_TYPES and not p.secondary
+                else p
+                for p in self.problems[before:]
+            ]
+        return value
+
+    def origin(self, thing: object, field: str) -> Place | None:
+        for noun, made in self._built.values():
+            if made is thing:
+                written, scope = noun.fields.get(field, (None, None))
+                return scope.place(written.name_span) if written and scope else noun.place
+        return None
 
     def fit(self, value: Value, want: Type, place: Place) -> Value:
         return fit(self, value, want, place)
@@ -247,6 +271,18 @@ class Evaluator:
             return Found(self.declared(prelude, prelude.declared[name]))
         return Found(FORMS[name]) if name in FORMS else None
 
+    def choices(self, expr: syntax.Expr, scope: Scope) -> tuple[str, ...]:
+        name = expr.name if isinstance(expr, syntax.Name) else ""
+        declaration, outer = scope.module.declared.get(name), replace(scope, locals={})
+        if name in scope.locals:
+            params = (self._working[-1].params or ()) if self._working else ()
+            kinds = [calling.parameter_type(self, p, outer) for p in params if p.name == name]
+        elif declaration is not None and declaration.kind == "param":
+            kinds = [self.param_type(declaration, outer)]
+        else:
+            kinds = list[Type]()
+        return tuple(word for kind in kinds for word in words(kind))
+
     def _imported(self, item: Imported) -> Value:
         if item.name is None:
             return ModuleName(item.module)
@@ -328,7 +364,7 @@ class Evaluator:
         kind = self.param_type(declaration, scope)
         if declaration.value is None:
             return Unknown(kind)
-        return self.value(declaration.value, scope, kind)
+        return self.ruled(declaration.value, scope, kind, calling.rule(declaration, scope))
 
     def param_type(self, declaration: syntax.Declaration, scope: Scope) -> Type:
         """The type of a `param`: as declared, else that of its default."""

@@ -1,10 +1,13 @@
 """The plainer expressions: constants, lists, records, and `if`."""
 
+from collections.abc import Iterator
+
 from . import syntax
 from .budgets import budget
 from .context import Context
 from .declared_types import schema
 from .fields import free_record, record_of
+from .kinds import CONDITION_NAMES
 from .shapes import stand_in
 from .types import (
     ANY,
@@ -26,7 +29,7 @@ from .values import BAD, Counted, Items, Quantity, Scope, Unknown, Value, is_flo
 
 def choice(context: Context, expr: syntax.IfExpr, scope: Scope, want: Type) -> Value:
     """The branch taken. While checking both are looked at; where neither is known, what they share."""
-    chosen = context.value(expr.condition, scope, BOOL)
+    chosen = _before_the_run(context, expr.condition, scope)
     if context.reading and isinstance(chosen, bool):
         return context.value(expr.then if chosen else expr.otherwise, scope, want)
     then = context.value(expr.then, scope, want)
@@ -41,6 +44,30 @@ def choice(context: Context, expr: syntax.IfExpr, scope: Scope, want: Type) -> V
 
 
 def listed(context: Context, expr: syntax.ListExpr, scope: Scope, want: Type) -> Value:
+def _before_the_run(context: Context, expr: syntax.Expr, scope: Scope) -> Value:
+    """The condition of an `if`, which is decided on parameters."""
+    own = {*scope.locals, *scope.module.declared, *scope.module.imported}
+    for name in _names(expr):
+        if name.name in CONDITION_NAMES and name.name not in own:
+            context.error(
+                "E105",
+                f"`{name.name}` is known only while a run goes on, and `if` is decided before it",
+                scope.place(name.span),
+                help="an `if` asks about parameters; `repeat`, `fallback` and `route` decide later",
+            )
+            return BAD
+    return context.value(expr, scope, BOOL)
+
+
+def _names(expr: syntax.Node) -> Iterator[syntax.Name]:
+    waiting = [expr]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, syntax.Name):
+            yield here
+        waiting.extend(reversed([*syntax.children(here)]))
+
+
     if BUDGET in options(want):
         return budget(context, expr, scope)
     listed = next((o for o in options(want) if isinstance(o, ListOf)), ListOf(ANY))

@@ -8,6 +8,7 @@ from .context import Bound, Context
 from .convert import flow_of
 from .kinds import CONDITION_NAMES
 from .names import did_you_mean, near
+from .problem import Label
 from .program import (
     Branch,
     Condition,
@@ -63,6 +64,7 @@ def _meets(context: Context, before: list[Flow], step: Flow, place: Place) -> bo
             f"`{step.how}` chooses among several attempts; the step before gives {gives(known)}",
             place,
             help=f"delete `-> {step.label}`, or make several: `parallel(3) of …`",
+            secondary=(Label(before[-1].place, f"gives {gives(known)}"),),
         )
         return False
     context.error(
@@ -70,6 +72,7 @@ def _meets(context: Context, before: list[Flow], step: Flow, place: Place) -> bo
         f"`{step.label}` wants {takes(shape)}; the step before gives {gives(known)}",
         place,
         help=_bridge(shape, known),
+        secondary=(Label(before[-1].place, f"gives {gives(known)}"),),
     )
     return False
 
@@ -229,6 +232,8 @@ def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
     answers = next(
         (f.type for f in by.output or () if isinstance(f.type, tuple) and not f.is_list), None
     )
+    output = context.origin(by, "output")
+    label = () if output is None else (Label(output, f"what `{by.name}` answers"),)
     if answers is None:
         choices = " | ".join(f'"{key}"' for key in inner.values)
         context.error(
@@ -236,6 +241,7 @@ def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
             f"`{by.name}` does not say which answers it may give",
             bound.at("by"),
             help=f"give it `output = {{ case: {choices} }}`",
+            secondary=label,
         )
         return
     for key in inner.values:
@@ -245,6 +251,7 @@ def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
                 f"`{by.name}` never answers `{key}`",
                 inner.places[key],
                 help=did_you_mean(key, answers) or "it answers " + ", ".join(answers),
+                secondary=label,
             )
     wrong = [key for key in inner.values if key not in answers]
     for answer in answers:
@@ -255,6 +262,7 @@ def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
                 f"`{by.name}` may answer `{answer}`, and there is no such case",
                 bound.wrapped_at,
                 help=f"add `{answer} = …`",
+                secondary=label,
             )
 
 

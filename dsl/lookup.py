@@ -82,9 +82,20 @@ def attribute(context: Context, expr: syntax.Attribute, scope: Scope) -> Value:
             context.error("E115", f"{show(value)} has no parts to name", place)
             return BAD
     context.error(
-        "E115", f"{what} has no `{expr.name}`", place, help=did_you_mean(expr.name, known)
+        "E115",
+        f"{what} has no `{expr.name}`",
+        place,
+        help=did_you_mean(expr.name, known) or _among(known),
+        instead="".join(near(expr.name, known, 1)),
     )
     return BAD
+
+
+_MANY = 12  # names; more help nobody to choose
+
+
+def _among(known: list[str]) -> str:
+    return f"it has {_quoted(known)}" if 0 < len(known) <= _MANY else ""
 
 
 def _has(scope: Scope, name: str) -> bool:
@@ -166,7 +177,11 @@ def _fitting(context: Context, scope: Scope, want: Type) -> Iterator[str]:
             yield name
     yield from scope.module.imported
     for form in FORMS.values():
-        if form.gives in nouns or (want in (CONDITION, BUDGET, ANY) and form.gives == want):
+        if (
+            want == ANY
+            or form.gives in nouns
+            or (want in (CONDITION, BUDGET) and form.gives == want)
+        ):
             yield form.name
     if ROLE in nouns:
         yield from ("agent", "ceo", "recruiter")

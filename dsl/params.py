@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+from .calling import rule
 from .evaluate import Evaluator
 from .names import did_you_mean
 from .parse import parse_expression
-from .problem import Problem, has_errors, whole
+from .problem import Label, Problem, has_errors, whole
 from .program import Scalar
 from .reading import written
 from .source import Place, Source
@@ -32,7 +33,8 @@ def set_params(evaluator: Evaluator, main: Module, given: Given) -> None:
             )
             continue
         want = evaluator.param_type(declared[name], scope)
-        values[name] = _converted(evaluator, main, name, value, origin, want)
+        label = rule(declared[name], scope)
+        values[name] = _converted(evaluator, main, name, value, origin, want, label)
     for name, declaration in declared.items():
         if declaration.value is None and name not in given:
             evaluator.error(
@@ -51,6 +53,7 @@ def _converted(
     value: str | int | float | bool,
     origin: str,
     want: Type,
+    label: Label | None,
 ) -> Value:
     """value as a want. A text goes as it is where text is wanted, else it is read as an expression."""
     before = len(evaluator.problems)
@@ -62,7 +65,7 @@ def _converted(
     found = evaluator.problems[before:]
     if has_errors(found):
         del evaluator.problems[before:]
-        evaluator.problems.append(_refused(name, value, origin, want, place, found))
+        evaluator.problems.append(_refused(name, value, origin, want, place, found, label))
     return result
 
 
@@ -91,11 +94,13 @@ def _refused(
     want: Type,
     place: Place,
     found: list[Problem],
+    label: Label | None,
 ) -> Problem:
     return Problem(
         "E122",
         f"parameter `{name}` is {describe(want)}, and {origin} sets it to `{value}`",
         place,
+        secondary=() if label is None else (label,),
         notes=tuple(p.message for p in found if not p.message.startswith(describe(want)))[:1],
         help=f"give it, for example, `{example(want)}`" if example(want) else "",
     )

@@ -3,6 +3,7 @@
 import json
 
 from . import syntax
+from .calls import Form
 from .context import Context
 from .kinds import FILTERS, PROMPT_NAMES
 from .names import did_you_mean, near
@@ -78,7 +79,8 @@ def _part(
             help="write it into the role's `prompt`; here only parameters and constants are known",
         )
         return Text("")
-    if path is not None and running and context.find(path[0], scope) is None:
+    found = context.find(path[0], scope) if path is not None and running else None
+    if path is not None and running and (found is None or isinstance(found.value, Form)):
         _unknown_root(context, path[0], scope, part.value.span)
         return Text("")
     value = context.value(part.value, scope, ANY)
@@ -95,16 +97,24 @@ def dotted(expr: syntax.Expr) -> tuple[str, ...] | None:
     return (expr.name, *reversed(names)) if isinstance(expr, syntax.Name) else None
 
 
+_INSTEAD = {
+    "score": "write `attempt.score`",
+    "spent": "what is left of the budget is `team.left`",
+}
+
+
 def _unknown_root(context: Context, root: str, scope: Scope, span: Span) -> None:
     if root in scope.module.file.lost:
         return
     place = scope.place(Span(span.start, span.start + len(root)))
-    known = [*PROMPT_NAMES, *scope.locals, *scope.module.declared]
+    params = [name for name, d in scope.module.declared.items() if d.kind == "param"]
+    known = [*PROMPT_NAMES, *scope.locals, *params]
     context.error(
         "E105",
         f"a prompt knows no `{root}`",
         place,
-        help=did_you_mean(root, known)
+        help=_INSTEAD.get(root, "")
+        or did_you_mean(root, known)
         or "it knows " + ", ".join(f"`{name}`" for name in PROMPT_NAMES) + " and parameters",
         instead="".join(near(root, known, 1)),
     )

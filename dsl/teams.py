@@ -122,8 +122,14 @@ def _member(context: Context, bound: Bound, role: Role) -> Role:
             f"`{role.name}` mentions `{name}`, which a member of a team does not have",
             bound.at("members"),
             help="a member sees the board of itself; its prompt may mention task, self, team, round",
+            secondary=_prompt(context, role),
         )
     return role
+
+
+def _prompt(context: Context, role: Role) -> tuple[Label, ...]:
+    place = context.origin(role, "prompt")
+    return () if place is None else (Label(place, f"the prompt of `{role.name}`"),)
 
 
 def apportion(counts: Sequence[int], size: int) -> tuple[int, ...]:
@@ -182,6 +188,7 @@ def _outside(context: Context, bound: Bound, name: str) -> Role | None:
             f"`{value.name}` mentions `{word}`, which `{name}` does not have",
             bound.at(name),
             help="it may mention task, team and round",
+            secondary=_prompt(context, value),
         )
     return value
 
