@@ -59,8 +59,6 @@ def _with(context: Context, total: Value, item: Value, place: Place) -> Value:
             return total
 
 
-def _add(context: Context, total: Budget, item: Quantity, place: Place) -> Value:
-    name = _FIELD[item.dimension]
 _SHORT = re.compile(r"([0-9][0-9_.]*)([mM])")
 
 
@@ -88,6 +86,8 @@ def minutes_or_millions(context: Context, value: Value, want: Type, place: Place
     return True
 
 
+def _add(context: Context, total: Budget, item: Quantity, place: Place) -> Value:
+    name = _FIELD[item.dimension]
     if getattr(total, name) is not None:
         context.error(
             "E307",

@@ -10,8 +10,8 @@ from .convert import as_flow, budget_of, flow_of
 from .declared_types import declared_type, of_value
 from .flows import BUILDERS as FLOW_BUILDERS
 from .names import did_you_mean, near
-from .program import Budget, Flow, Limited, OnExhausted
 from .problem import Label
+from .program import Budget, Flow, Limited, OnExhausted
 from .reading import as_word, show
 from .shapes import stand_in
 from .source import Place
@@ -33,7 +33,6 @@ class Parameter:
     name: str
     type: Type
     required: bool
-
     rule: Label | None = None
 
 
@@ -42,6 +41,7 @@ def rule(param: syntax.Param | syntax.Declaration, scope: Scope) -> Label | None
     if param.type is None:
         return None
     return Label(scope.place(param.type.span), f"`{param.name}` is declared here")
+
 
 # --- `f(…)`, `f` ---------------------------------------------------------------------------------
 
@@ -343,8 +343,8 @@ def _missing(
                 f"{what} needs `{parameter.name}`",
                 place,
                 help=f"add `{parameter.name} = …`",
-            )
                 secondary=(parameter.rule,) if parameter.rule is not None else (),
+            )
 
 
 def _arguments(count: int) -> str:

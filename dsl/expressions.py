@@ -43,7 +43,6 @@ def choice(context: Context, expr: syntax.IfExpr, scope: Scope, want: Type) -> V
     return Unknown(type_of(then)) if alike else BAD
 
 
-def listed(context: Context, expr: syntax.ListExpr, scope: Scope, want: Type) -> Value:
 def _before_the_run(context: Context, expr: syntax.Expr, scope: Scope) -> Value:
     """The condition of an `if`, which is decided on parameters."""
     own = {*scope.locals, *scope.module.declared, *scope.module.imported}
@@ -68,6 +67,7 @@ def _names(expr: syntax.Node) -> Iterator[syntax.Name]:
         waiting.extend(reversed([*syntax.children(here)]))
 
 
+def listed(context: Context, expr: syntax.ListExpr, scope: Scope, want: Type) -> Value:
     if BUDGET in options(want):
         return budget(context, expr, scope)
     listed = next((o for o in options(want) if isinstance(o, ListOf)), ListOf(ANY))
