@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar, cast
 
 import anyio
@@ -230,10 +230,13 @@ class Journal:
             self._past.add(one)
 
     def _unsay(self, events: Sequence[Event]) -> None:
-        """Tell the watchers that calls they were told of as intended are not sent."""
+        """Tell the watchers that calls they were told of as intended are not sent, and that a run whose end
+        they were told of is paused."""
         for event in events:
             if isinstance(event, CallIntended):
                 self._stamp(_unsent(event))
+            elif isinstance(event, RunEnded):
+                self._stamp(replace(event, outcome="paused", reason="disk", resumable=True))
 
     def _stamp(self, event: Event) -> Stamped:
         stamped = Stamped(self._next, self._clock(), event)

@@ -354,7 +354,7 @@ async def _close(run: Run, journal: Journal, end: End, seconds: float) -> None:
         await journal.end(event)
     except StoreError:  # the store shows a run without an end, which can be resumed
         end = replace(end, outcome=Paused("disk"))
-        event = _last_event(run, end, seconds)
+        event = _last_event(run, end, seconds, resumable=True)
     finally:
         await journal.close()
         result = RunResult(

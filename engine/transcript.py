@@ -12,6 +12,7 @@ from .call import canonical, digest
 from .event import (
     CallAnswered,
     CallIntended,
+    Decided,
     Event,
     NodeEnded,
     NodeStarted,
@@ -24,6 +25,7 @@ from .value import Json
 
 # How a node ended that was cancelled in the middle of what it did.
 _CUT = ("stopped", "cancelled")
+_TIME_UP = ("time budget", "deadline `by`", "budget: ")
 
 
 def transcript_hash(events: Iterable[Stamped]) -> str:
@@ -36,6 +38,7 @@ def transcript(events: Iterable[Stamped]) -> list[Json]:
     lines: dict[tuple[str, str], Json] = {}
     requests: dict[tuple[str, int], CallIntended] = {}
     cut: set[str] = set()
+    timed: set[str] = set()
     for stamped in events:
         event = stamped.event
         if isinstance(event, CallIntended):
@@ -44,13 +47,17 @@ def transcript(events: Iterable[Stamped]) -> list[Json]:
             cut.discard(event.address)
         elif isinstance(event, NodeEnded) and _is_cut(event):
             cut.add(event.address)
+        elif isinstance(event, Decided) and event.name.startswith("time_up"):
+            timed.add(event.address)  # its node may have ended well all the same
         lines.update(_lines(event, requests))
+    cut |= timed
     kept = [(key, line) for key, line in lines.items() if not _below(key[0], cut)]
     return [line for _, line in sorted(kept, key=lambda pair: (pair[0], canonical(pair[1])))]
 
 
 def _is_cut(event: NodeEnded) -> bool:
-    return event.outcome in _CUT or event.reason.startswith("time budget")
+    """Whether it was cancelled, or cancelled what was below: a race, a deadline, `on_exhausted = fail`."""
+    return event.outcome in _CUT or event.reason.startswith(_TIME_UP)
 
 
 def _below(address: str, cut: set[str]) -> bool:

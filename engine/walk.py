@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import anyio
+import anyio.lowlevel
 
 from podium.dsl.program import OnExhausted, Task
 
@@ -232,6 +233,9 @@ async def node(here: Here, kind: str, label: str, body: Body) -> Ended:
     here.recorder.emit(NodeStarted(here.address, kind, label))
     try:
         ended = await settle(here, body)
+        if any(isinstance(cause, Race) and cause.lost for cause in here.causes):
+            # It came to its end in the instant in which a race was decided without it: this raises.
+            await anyio.lowlevel.checkpoint()
     except anyio.get_cancelled_exc_class():
         _end(here, Ended(_why(here)))
         raise

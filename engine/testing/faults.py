@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from .spots import is_at
+
 # --- faults of servers ----------------------------------------------------------------------------
 
 
@@ -174,7 +176,7 @@ def name_of(fault: Fault) -> str:
 class Placed:
     """fault, from at_s virtual seconds on. A fault of single requests hits the next `times` of them.
 
-    where: whole segments anywhere in an address (`squad`, `r1.m2`), or a model's name; "" is everywhere.
+    where: part of an address (`r1.m2`, `3.squad`, `squad`), or a model's name; "" is everywhere.
     An outage, a full disk, a kill and a cancellation are everywhere.
     """
 
@@ -184,7 +186,7 @@ class Placed:
     times: int = 1
 
     def meets(self, address: str, model: str = "") -> bool:
-        return self.where in ("", model) or f"/{self.where}/" in f"/{address}/"
+        return self.where in ("", model) or is_at(address, self.where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ class _World:
         try:
             await self._lived(engine, store)
         except BaseException as problem:
-            return self._broke(problem)
+            return self._broke(problem, _record(store))
         finally:
             self.wrong += [Violation("leftover", a, "in the air") for a in sorted(client.flying)]
         return self._goes_on(_record(store))
@@ -197,12 +197,12 @@ class _World:
             elif isinstance(fault, Cancel) and self.scope is not None:
                 self.scope.cancel()
 
-    def _broke(self, problem: BaseException) -> bool:
+    def _broke(self, problem: BaseException, record: RunRecord | None) -> bool:
         """What ended a life without a result; whether there is to be another one."""
         leaves = list(_leaves(problem))
         if any(isinstance(leaf, Killed) for leaf in leaves):
             self.disk.dies_in = None
-            return True
+            return record is None or record.status != "ended"
         first = leaves[0]
         if not isinstance(first, Exception) or isinstance(first, ProgramError):
             raise problem

@@ -1,10 +1,12 @@
 """Which role speaks at an address, and in how large a team: read from the program. Pure."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from podium.dsl.program import (
     Agent,
+    Branch,
     Fallback,
     Flow,
     ForEach,
@@ -64,18 +66,32 @@ def _below(flow: Flow, segment: str) -> Flow | None:
         return None
     match flow:
         case Parallel(branches=branches):
-            each = [branch.flow for branch in branches for _ in range(branch.count)]
+            return _branch(branches, number)
         case Then(steps=steps):
-            each = list(steps)
+            each = steps
         case Fallback(options=options):
-            each = list(options)
+            each = options
         case Route(cases=cases):
-            each = [inner for _, inner in cases]
+            each = tuple(inner for _, inner in cases)
         case Lift(flow=inner) | Repeat(flow=inner) | ForEach(flow=inner):
             return inner
         case _:
             return None
     return each[number - 1] if number <= len(each) else None
+
+
+def _branch(branches: Sequence[Branch], number: int) -> Flow | None:
+    for branch in branches:
+        if number <= branch.count:
+            return branch.flow
+        number -= branch.count
+    return None
+
+
+def is_at(address: str, where: str) -> bool:
+    """Whether address lies at or below where: whole segments, or what stands behind a segment's number."""
+    around = f"/{address}/"
+    return f"/{where}/" in around or f".{where}/" in around
 
 
 def _spot(flow: Flow, rest: list[str], node: str, caller: str) -> Spot:
