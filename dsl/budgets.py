@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from . import syntax
 from .context import Context
-from .program import Budget
+from .program import Budget, Clock
 from .reading import show
 from .source import Place
 from .types import ANY, BUDGET, CALLS, TIME, TOKENS, Type, describe, options
@@ -54,7 +54,9 @@ def _with(context: Context, total: Value, item: Value, place: Place) -> Value:
                 "E308",
                 f"a budget holds dollars, tokens, calls, a time or a share, not {show(item)}",
                 place,
-                help="write, for example, `[$5, 1M tokens, 30m]`",
+                help="a deadline by the clock is a field of its own: `by = 07:00`"
+                if isinstance(item, Clock)
+                else "write, for example, `[$5, 1M tokens, 30m]`",
             )
             return total
 

@@ -16,7 +16,7 @@ from .params import in_force, set_params
 from .parse import parse_expression
 from .permission import REFUSALS, permits, require
 from .problem import Problem, ProgramError, has_errors, whole
-from .program import Budget, Experiment, Model, Program, TestCase
+from .program import Budget, Clock, Experiment, Model, Program, TestCase
 from .scope import Files
 from .source import Place, Source
 from .types import FLOW, TASK
@@ -30,7 +30,7 @@ class Choice:
     params: values as text (`--set`) or already typed, by name, with their origin ("--set", "PODIUM_PARAM_x" …).
     expression and task make a run of their own (`-e EXPR --task NAME`): the file may then be empty.
     task names a task of the file, else a family (`words`). models replace those of the file by name;
-    default_model replaces the default one (`--model URL`). budget can only tighten the run's.
+    default_model replaces the default one (`--model URL`). budget and by can only tighten the run's.
     default_url is where `openai(…)` without an address goes (`OPENAI_BASE_URL`); None: to the vendor.
     allow says whether a run may use `kind`, `value` (env, file, python, host). None refuses nothing: it is
     for texts that were allowed before, such as those of a stored run.
@@ -45,6 +45,7 @@ class Choice:
     models: Mapping[str, Model] = field(default_factory=dict[str, Model])
     default_model: Model | None = None
     budget: Budget = Budget()
+    by: Clock | None = None
     default_url: str | None = None
     allow: Callable[[str, str], bool] | None = None
 
@@ -69,7 +70,7 @@ def compile_run(
     if any(p.severity == "error" and p.code not in REFUSALS for p in evaluator.problems):
         raise ProgramError(in_order(evaluator.problems, main))
     refuse_later(evaluator, draft)
-    draft = finished(evaluator, drafts.within(draft, choice.budget), final=True)
+    draft = finished(evaluator, drafts.within(draft, choice.budget, choice.by), final=True)
     used, default = models(evaluator, main, draft, final=True)
     if choice.allow is not None:
         require(evaluator, choice.allow, draft, used, default_url=choice.default_url)
@@ -221,6 +222,7 @@ def _program(
         models=used,
         default_model=default,
         budget=draft.budget,
+        by=draft.by,
         split="even" if draft.split == "even" else "pooled",
         on_exhausted=draft.on_exhausted,
         seed=draft.seed,

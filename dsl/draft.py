@@ -10,6 +10,7 @@ from .fields import got
 from .program import (
     Agent,
     Budget,
+    Clock,
     Endpoint,
     Flow,
     ForEach,
@@ -54,6 +55,7 @@ class Draft:
     seed: int = 0
     max_agents: int = 10_000
     out: str | None = None
+    by: tuple[Clock, ...] = ()
 
 
 def of_run(evaluator: Evaluator, noun: Noun) -> Draft:
@@ -78,6 +80,7 @@ def of_run(evaluator: Evaluator, noun: Noun) -> Draft:
         as_int(fields.value("seed"), 0),
         as_int(fields.value("max_agents"), 10_000),
         as_text(out) if isinstance(out, str) else None,
+        (by,) if isinstance(by := fields.value("by"), Clock) else (),
     )
 
 
@@ -87,8 +90,10 @@ def of_flow(value: Value, place: Place) -> Draft:
     return Draft("main", place, flow, place, None, place, None, Budget(), place)
 
 
-def within(draft: Draft, budget: Budget) -> Draft:
-    return replace(draft, budget=tighter(draft.budget, budget))
+def within(draft: Draft, budget: Budget, by: Clock | None) -> Draft:
+    """The draft under caps from outside."""
+    more = () if by is None else (by,)
+    return replace(draft, budget=tighter(draft.budget, budget), by=(*draft.by, *more))
 
 
 # --- what a flow is made of ----------------------------------------------------------------------

@@ -11,9 +11,9 @@ from .tree import END, grammar
 
 _LITERALS = {
     *("NAME", "NUMBER", "MONEY", "DURATION", "PERCENT", "STRING", "TRIPLE", "RAW"),
-    *("TRUE", "FALSE", "NONE"),
+    *("TRUE", "FALSE", "NONE", "CLOCK"),
 }
-_OPERANDS = _LITERALS | {"LBRACE", "LSQB", "LPAR"}
+_OPERANDS = _LITERALS | {"LBRACE", "LSQB", "LPAR", "DATE"}
 _STARTS = _OPERANDS | {"MINUS", "NOT", "IF"}
 _ENDS = _LITERALS | {"RBRACE", "RSQB", "RPAR", "TOKENS", "CALLS"}
 _OPERATORS = {
@@ -33,6 +33,8 @@ _NAMED = {
     "MONEY": "money",
     "DURATION": "a duration",
     "PERCENT": "a percentage",
+    "CLOCK": "a time of day",
+    "DATE": "a date",
 }
 _LONGEST = 40
 

@@ -8,6 +8,7 @@ from .context import Context
 from .declared_types import schema
 from .fields import free_record, record_of
 from .kinds import CONDITION_NAMES
+from .program import Clock
 from .shapes import stand_in
 from .types import (
     ANY,
@@ -124,6 +125,8 @@ def literal(expr: syntax.Expr) -> Value:
             return Quantity("calls", count)
         case syntax.Duration(seconds=seconds):
             return Quantity("time", seconds)
+        case syntax.Clock(hour=hour, minute=minute, day=day):
+            return Clock(hour, minute, day)
         case syntax.Percent(fraction=fraction):
             return Quantity("share", fraction)
         case _:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .types import (
     BUDGET,
     CASES,
+    CLOCK,
     CONDITION,
     COUNT,
     ENDPOINT,
@@ -137,6 +138,11 @@ _RUN = (
     Spec("flow", FLOW, "What runs", required=True),
     Spec("task", TASK, "The problem; `--task` gives or replaces it"),
     Spec("budget", BUDGET, "Upper bounds of the whole run"),
+    Spec(
+        "by",
+        CLOCK,
+        "A deadline by the clock: `07:00`, the next after the start, or `2026-12-01 07:00`",
+    ),
     Spec("split", SPLIT, "How branches share what there is", "pooled"),
     Spec("model", MODEL, "For roles that name none; default: the file's only model"),
     Spec("seed", Number(True, 0), "Of every choice by chance", 0),

@@ -120,6 +120,10 @@ def _kind(found: re.Match[str], words: dict[str, str]) -> str:
             return ERROR
         case "DURATION" if len(text) > quantity.LONGEST:
             return ERROR
+        case "CLOCK" if quantity.clock(text) is None:
+            return ERROR
+        case "DATE" if quantity.day(text) is None:
+            return ERROR
         case "STRING" if quantity.BAD_ESCAPE.search(text):
             return ERROR
         case _:

@@ -13,6 +13,8 @@ from .lex import begin, end
 from .names import did_you_mean, either, near
 from .problem import Edit, Problem
 from .quantity import BAD_ESCAPE, LONGEST, exact, fits
+from .quantity import clock as clock_of
+from .quantity import day as day_of
 from .source import Place, Source, Span
 from .tree import Entries, keywords
 
@@ -34,6 +36,7 @@ _UNITS = {
     **dict.fromkeys(("Mtok", "Mtokens"), "M tokens"),
     **dict.fromkeys(("call", "calls", "requests"), " calls"),
 }
+_IS_MOMENT = re.compile(r"[0-9]+(?::[0-9A-Za-z_]+)+|[0-9]+-[0-9]+-[0-9]+")
 _MONEY = ("dollar", "dollars", "Dollars", "usd", "USD")
 _SIGNS = {";": "", "!": "not ", "&": "and", "→": "->", "\ufeff": "", "\xa0": " "}
 _SIGN_HELP = {
@@ -196,6 +199,8 @@ def mistaken(source: Source, token: Token) -> Finding:
         return _string(source, token)
     if first == "'":
         return _single_quotes(source, token)
+    if first.isdigit() and _IS_MOMENT.fullmatch(token):
+        return _moment(source, token)
     if first.isdigit() or (first == "$" and len(token) > 1):
         return _quantity(source, token)
     return _character(source, token)
@@ -272,6 +277,21 @@ def _quantity(source: Source, token: Token) -> Finding:
 
 def _no_quantity(source: Source, token: Token, help: str) -> Problem:
     return Problem("T006", f"`{_short(token)}` is no quantity", place(source, token), help=help)
+
+
+def _moment(source: Source, token: Token) -> Finding:
+    """T006 for `25:00`, `7:5` and `2026-02-30 07:00`."""
+    day = "-" in token
+    what, form = ("date", "`2026-12-01`") if day else ("time of day", "`07:00`, up to `23:59`")
+    problem = Problem(
+        "T006",
+        f"`{_short(token)}` is no {what}",
+        place(source, token),
+        help=f"a {what} is written {form}",
+    )
+    mended = ("-" if day else ":").join(part.zfill(2) for part in re.split("[-:]", token))
+    fits_now = mended != token and bool(day_of(mended) if day else clock_of(mended))
+    return Finding(problem, ((_replace(token, mended),),) if fits_now else ())
 
 
 def unit_apart(source: Source, number: Token, unit: Token) -> Finding | None:

@@ -79,7 +79,7 @@ def _is_text(want: Type, value: str) -> bool:
 def _read(evaluator: Evaluator, main: Module, text: str, origin: str, want: Type) -> Value:
     source = Source(origin, text)
     expr, problems = parse_expression(source)
-    if expr is None:
+    if expr is None or problems:
         if want == ANY:
             return text
         evaluator.problems.extend(problems)
@@ -102,7 +102,7 @@ def _refused(
         place,
         secondary=() if label is None else (label,),
         notes=tuple(p.message for p in found if not p.message.startswith(describe(want)))[:1],
-        help=f"give it, for example, `{example(want)}`" if example(want) else "",
+        help=f"give it, for example, `{example(want)}`" if example(want) else found[0].help,
     )
 
 

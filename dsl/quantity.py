@@ -5,6 +5,7 @@ large to be meant (`fits`), so none of them raises.
 """
 
 import re
+from datetime import date
 from decimal import Decimal
 
 _FACTORS = {"k": 10**3, "M": 10**6, "B": 10**9}
@@ -22,6 +23,8 @@ _DIGITS = 4  # of an exponent
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))")
 _DURATION_PART = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?)(ms|s|m|h|d)")
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
+_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 BAD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?![ntr\"\\]|u(?![dD][89a-fA-F])[0-9A-Fa-f]{4})")
 
 
@@ -58,6 +61,21 @@ def seconds(text: str) -> float:
     """`1h30m` in seconds."""
     parts = _DURATION_PART.findall(text)
     return float(sum(Decimal(n.replace("_", "")) * _UNITS[unit] for n, unit in parts))
+
+
+def clock(text: str) -> tuple[int, int] | None:
+    """`07:00` as hour and minute; None where it is no time of day of 24 hours."""
+    found = _CLOCK.fullmatch(text)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def day(text: str) -> date | None:
+    """`2026-12-01`; None where there is no such day."""
+    found = _DAY.fullmatch(text)
+    try:
+        return date(*map(int, found.groups())) if found else None
+    except ValueError:
+        return None
 
 
 def fraction(text: str) -> float:

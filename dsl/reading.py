@@ -1,6 +1,7 @@
 """Values in sentences, as one writes them, and read back once their type was checked."""
 
 from .calls import Form
+from .program import Budget, Clock
 from .types import describe
 from .values import (
     Dimension,
@@ -20,7 +21,7 @@ from .values import (
 def show(value: Value) -> str:
     """value for a sentence: the value itself where it is short, else what it is."""
     match value:
-        case None | bool() | int() | float() | str() | Quantity() | Word():
+        case None | bool() | int() | float() | str() | Quantity() | Clock() | Word():
             return f"`{written(value)}`"
         case Noun(kind=kind, name=name):
             return f"{kind} `{name}`"
@@ -49,8 +50,12 @@ def written(value: Value) -> str:
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         case Word(name=name):
             return name
+        case Clock():
+            return str(value)
         case Quantity(dimension=dimension, amount=amount):
             return _quantity(dimension, amount)
+        case Budget():
+            return _budget(value)
         case Policy(name="lease", amount=amount):
             return f"lease({_quantity('time', amount)})"
         case Policy(name=name, amount=amount):
@@ -77,11 +82,42 @@ def _quantity(dimension: Dimension, amount: int | float) -> str:
         case "usd":
             return f"${amount / 1_000_000:.6f}".rstrip("0").rstrip(".")
         case "tokens" | "calls":
-            return f"{amount} {dimension}"
+            return f"{_short(amount)} {dimension}"
         case "time":
-            return f"{amount:g}s"
+            return _time(amount)
         case "share":
             return f"{amount * 100:g}%"
+
+
+def _short(count: int | float) -> str:
+    """`2M`, `1500`: with a letter where that is exact."""
+    for letter, size in (("B", 10**9), ("M", 10**6), ("k", 10**3)):
+        if count and count % size == 0:
+            return f"{count // size}{letter}"
+    return str(count)
+
+
+def _time(seconds: int | float) -> str:
+    """`1h30m`; in seconds where it is no whole number of thousandths."""
+    left = round(seconds * 1000)
+    if left <= 0 or left != seconds * 1000:
+        return f"{seconds:g}s"
+    parts: list[str] = []
+    for unit, size in (("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
+        count, left = divmod(left, size)
+        parts += [f"{count}{unit}"] if count else []
+    return "".join(parts)
+
+
+def _budget(budget: Budget) -> str:
+    amounts: tuple[tuple[Dimension, int | float | None], ...] = (
+        ("usd", budget.usd),
+        ("tokens", budget.tokens),
+        ("calls", budget.calls),
+        ("time", budget.seconds),
+        ("share", budget.share),
+    )
+    return "[" + ", ".join(_quantity(d, a) for d, a in amounts if a is not None) + "]"
 
 
 # --- reading a value whose type was checked; a stand-in where it is unknown ------------------------

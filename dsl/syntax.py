@@ -6,6 +6,7 @@ lossless token stream.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
 from typing import cast
 
 from .source import Span
@@ -56,6 +57,16 @@ class Duration:
     """`1h30m`, in seconds."""
 
     seconds: float
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """`07:00`, or `2026-12-01 07:00`."""
+
+    hour: int
+    minute: int
+    day: date | None
     span: Span
 
 
@@ -249,6 +260,7 @@ Expr = (
     | TokenCount
     | CallCount
     | Duration
+    | Clock
     | Percent
     | Bool
     | NoneLiteral

@@ -369,6 +369,11 @@ class _Builder(_Base):
     def duration(self, text: Token) -> s.Duration:
         return s.Duration(quantity.seconds(text), _span(text))
 
+    def clock(self, day: Token | None, time: Token) -> s.Clock:
+        hour, minute = quantity.clock(time) or (0, 0)  # the scanner has refused any other
+        found = None if day is None else quantity.day(day)
+        return s.Clock(hour, minute, found, _span(day, time))
+
     def percent(self, text: Token) -> s.Percent:
         return s.Percent(quantity.fraction(text), _span(text))
 

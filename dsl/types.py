@@ -70,6 +70,7 @@ TOKENS = Plain("number of tokens")
 CALLS = Plain("number of calls")
 TIME = Plain("duration")
 SHARE = Plain("percentage")
+CLOCK = Plain("time of day")
 RATE = Plain("rate")
 BUDGET = Plain("budget")
 CONDITION = Plain("condition")
@@ -102,6 +103,7 @@ WRITTEN: dict[str, Type] = {
     "Calls": CALLS,
     "Duration": TIME,
     "Percent": SHARE,
+    "Clock": CLOCK,
     "Budget": BUDGET,
     "Condition": CONDITION,
     "Model": MODEL,
@@ -117,6 +119,7 @@ _EXAMPLES = {
     CALLS: "500 calls",
     TIME: "10m",
     SHARE: "20%",
+    CLOCK: "07:00",
     RATE: "$2 per 1M tokens",
     BUDGET: "[$5, 1M tokens, 30m]",
     CONDITION: "score >= 0.9",

@@ -16,6 +16,7 @@ from .types import (
     ANY,
     BOOL,
     BUDGET,
+    CLOCK,
     CONDITION,
     ENDPOINT,
     ENV,
@@ -256,6 +257,7 @@ Value = (
     | program.Verifier
     | program.Template
     | program.Budget
+    | program.Clock
     | program.Condition
     | program.Fault
     | program.Flow
@@ -293,6 +295,7 @@ _TYPES: tuple[tuple[tuple[type, ...], Type], ...] = (
     ((str,), TEXT),
     ((program.Template,), PROMPT),
     ((program.Budget,), BUDGET),
+    ((program.Clock,), CLOCK),
     ((program.Endpoint,), ENDPOINT),
     ((program.EnvRef,), ENV),
     ((program.Fault,), FAULT),

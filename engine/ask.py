@@ -22,7 +22,7 @@ from .call import (
     request_digest,
 )
 from .outcome import Exhausted, Failed
-from .walk import Here, Walk, no_room, recall
+from .walk import READING_S, Here, Walk, no_room, recall
 
 
 async def ask(here: Here, call: Call) -> Reply:
@@ -34,6 +34,7 @@ async def ask(here: Here, call: Call) -> Reply:
     await _reach(here, mark)
     for guard in here.guards:
         guard.open[mark] = here.address
+    await _in_time(here, call)
     return await _answer(here, call, mark)
 
 
@@ -107,6 +108,17 @@ async def _reach(here: Here, mark: str) -> None:
             guard.reached.add(mark)
             guard.check()
             await anyio.sleep_forever()
+
+
+async def _in_time(here: Here, call: Call) -> None:
+    """After a deadline a life still reads what earlier ones were answered, and asks no model anything more."""
+    now = anyio.current_time()
+    late = [guard for guard in here.guards if guard.due < now + READING_S]
+    if late and here.world.known(call.address):
+        for guard in late:
+            guard.allow(now)
+    elif isinstance(call, ModelCall) and any(guard.due <= now for guard in late):
+        await anyio.sleep_forever()
 
 
 async def _refused(here: Here, error: BudgetExhausted) -> None:

@@ -281,6 +281,10 @@ class Journal:
             raise Diverged(address, answer.request, request)
         return self._reply(answer.number)
 
+    def has_answer(self, address: str) -> bool:
+        """Whether a call at address was answered, whatever was asked."""
+        return address in self._past.answers
+
     def judged(self, request: str) -> Reply | None:
         """The reply of any verifier call with this request's digest, wherever it was made."""
         number = self._past.verdicts.get(request)

@@ -36,8 +36,13 @@ async def limited(
     if account is None:
         open_account(here, name, limit_of(here, budget), here.account, seconds)
     cut = _earlier(here, name)
-    scope = anyio.CancelScope(deadline=_deadline(here, name, seconds, cut))
-    guard = Guard(name, here.address, policy, scope, seconds, cut)
+    scope, ends = anyio.CancelScope(), _deadline(here, name, seconds, cut)
+    by = math.inf if account is None or cut is not None else here.world.by
+    guard = Guard(name, here.address, policy, scope, seconds, cut, ends, by)
+    now = anyio.current_time()
+    scope.deadline = guard.due
+    if guard.due <= now:
+        guard.allow(now)
     if account is not None:
         here.walk.own = guard
         here.world.longer.append(guard.lengthen)
@@ -53,7 +58,10 @@ async def limited(
 def _earlier(here: Here, account: str) -> TimeUp | None:
     """Where time ran out in an earlier life of the run, if it did."""
     cut = cast(list[list[str]] | None, recall(here.recorder, here.address, _time_up(here, account)))
-    return None if cut is None else TimeUp(frozenset(cut[0]), frozenset(cut[1]))
+    if cut is None:
+        return None
+    open_, attempts, *struck = cut
+    return TimeUp(frozenset(open_), frozenset(attempts), *(struck[0] if struck else ()))
 
 
 def _deadline(here: Here, account: str, seconds: float | None, cut: TimeUp | None) -> float:
@@ -114,13 +122,15 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
             around.forget({here.address})
         guard.attempts.clear()
         return Ended(guard.ended)
-    if guard.policy == "pause":
+    if guard.policy == "pause" and guard.dimension == "time":  # a moment that has passed stays so
         await here.walk.pause("budget")
-    mark = _time_up(here, guard.account)
-    here.recorder.decide(here.address, mark, lambda: [sorted(guard.open), sorted(guard.attempts)])
+    mark, struck = _time_up(here, guard.account), [guard.dimension]
+    here.recorder.decide(
+        here.address, mark, lambda: [sorted(guard.open), sorted(guard.attempts), struck]
+    )
     for around in here.guards:
         around.forget({here.address}, attempts=False)
-    return Ended(Exhausted(guard.account, "time"))
+    return Ended(Exhausted(guard.account, guard.dimension))
 
 
 async def _closed(here: Here, guard: Guard, ended: Ended) -> Ended:

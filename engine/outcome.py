@@ -16,7 +16,8 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """account: the budget that had no room, as the ledger names it; dimension: usd, tokens, calls or time."""
+    """account: the budget that had no room, as the ledger names it; dimension: usd, tokens, calls, time, or by:
+    the run's deadline by the clock."""
 
     account: str
     dimension: str
@@ -81,6 +82,9 @@ class Named:
         return f"{self.id}/{shown}" if is_below else shown
 
 
+_BY = "deadline `by` of "
+
+
 def word(outcome: Outcome) -> str:
     """The outcome as one lower-case word: what JSON and tables show."""
     return type(outcome).__name__.lower()
@@ -89,6 +93,8 @@ def word(outcome: Outcome) -> str:
 def reason(outcome: Outcome, run: Named) -> str:
     """Why, as a short clause; empty where there is nothing to add. run: whose outcome it is, or its node's."""
     match outcome:
+        case Exhausted(account=account, dimension="by"):
+            return f"{_BY}{run.shown(account)}"
         case Exhausted(account=account, dimension=dimension):
             return f"{dimension} budget of {run.shown(account)}"
         case Stopped(cause=cause) | Paused(cause=cause):
@@ -111,6 +117,8 @@ def outcome_of(name: str, why: str, run: Named) -> Outcome:
         case "stopped":
             return Stopped("user")
         case "exhausted":
+            if why.startswith(_BY):
+                return Exhausted(run.account(why.removeprefix(_BY)), "by")
             dimension, _, shown = why.partition(" budget of ")
             return Exhausted(run.account(shown), dimension)
         case "failed":

@@ -11,9 +11,10 @@ from typing import Any
 from podium.dsl.compile import Choice, compile_run
 from podium.dsl.library import Library
 from podium.dsl.problem import Problem, ProgramError
-from podium.dsl.program import Budget, Endpoint, EnvRef, Model, Price, Program
+from podium.dsl.program import Budget, Clock, Endpoint, EnvRef, Model, Price, Program
 from podium.dsl.source import Source
 
+from .clock import clock_of
 from .plan import plan
 from .plan.amounts import Amounts
 
@@ -45,7 +46,7 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """source: the text the run starts from. budget: caps from outside, which can only tighten.
+    """source: the text the run starts from. budget, by: caps from outside, which can only tighten.
 
     texts: what the first life read, by name; empty before it.
     """
@@ -59,6 +60,7 @@ class Request:
     budget: Budget = Budget()
     seed: int | None = None
     texts: tuple[Source, ...] = ()
+    by: Clock | None = None
 
 
 def compiled(
@@ -99,6 +101,7 @@ def _compiled(
         models=named,
         default_model=default[-1] if default else None,
         budget=request.budget,
+        by=request.by,
         default_url=default_url,
         allow=allow,
     )
@@ -161,6 +164,7 @@ def to_json(request: Request) -> dict[str, Any]:
             "seconds": request.budget.seconds,
         },
         "seed": request.seed,
+        "by": None if request.by is None else str(request.by),
         "texts": [_text(source) for source in request.texts],
     }
 
@@ -180,6 +184,7 @@ def from_json(values: Mapping[str, Any]) -> Request:
         budget=Budget(**values["budget"]),
         seed=values["seed"],
         texts=tuple(Source(**text) for text in values["texts"]),
+        by=clock_of(values["by"]) if values.get("by") else None,
     )
 
 

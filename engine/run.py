@@ -217,7 +217,8 @@ class Engine:
         fork: an earlier run, whose answers to the same requests are used again and cost nothing.
 
         Raises ProgramError (nothing was sent), CallError (an endpoint is down, a key is missing),
-        ValueError (by is no time of day), StoreError, RunOwned (another process runs the run of this key), KeyError (no run to fork).
+        ValueError (by is no time of day), StoreError, RunOwned (another process runs the run of this key),
+        KeyError (no run to fork).
         """
         name = account.name if account else ""
         if key is not None and (found := self._store.find(key, name)) is not None:

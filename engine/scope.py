@@ -3,6 +3,7 @@
 Time comes from `anyio.current_time()`, which a test's clock can jump.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -32,6 +33,10 @@ class Recorder(Protocol):
         ...
 
 
+def _nothing(_: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """One run's doors. account: the name of the run's own account, the prefix of all others of the run.
@@ -40,6 +45,8 @@ class World:
     windows: the context of each model by name, in tokens, as its replicas told.
     Account names are `account + "/" + address` below the run; addresses begin with the run's name.
     lived: by account name, for how many seconds a deadline's account was open in earlier lives of the run.
+    by: when the run's deadline by the clock comes, on the loop's clock. known: whether a call at this address
+    was answered in an earlier life.
     longer: each gives the run's own time so many more seconds; filled by the walk.
     """
 
@@ -51,6 +58,8 @@ class World:
     windows: Mapping[str, int]
     interrupt: Callable[[str], None]
     lived: Mapping[str, float] = field(default_factory=dict[str, float])
+    by: float = math.inf
+    known: Callable[[str], bool] = _nothing
     longer: list[Callable[[float], None]] = field(default_factory=list[Callable[[float], None]])
 
     @property

@@ -10,6 +10,7 @@ same things: whatever depended on time, chance or money is recorded as a decisio
   that no node takes a branch that was held up for one that gave nothing.
 """
 
+import math
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -78,17 +79,23 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class TimeUp:
-    """Where a deadline struck: the calls in the air, the attempts there were."""
+    """Where a deadline struck: the calls in the air, the attempts there were, what struck (`time` or `by`)."""
 
     open: frozenset[str]
     attempts: frozenset[str]
+    dimension: str = "time"
+
+
+# How long after a deadline a life waits for the next answer of an earlier one: each is read in microseconds.
+READING_S = 0.5
 
 
 @dataclass(slots=True, eq=False)
 class Guard:
     """A budget with a policy, around the nodes below it.
 
-    seconds: its time as declared. open: calls in the air, with the address of who asks.
+    seconds: its time as declared; ends: when that is up; by: when its deadline by the clock comes, both on
+    the loop's clock. open: calls in the air, with the address of who asks.
     cut: where time ran out in an earlier life; it is up again once the same calls are reached and the same
     attempts are there.
     """
@@ -99,6 +106,8 @@ class Guard:
     scope: anyio.CancelScope
     seconds: float | None = None
     cut: "TimeUp | None" = None
+    ends: float = math.inf
+    by: float = math.inf
     ended: Outcome | None = None
     refused: Exhausted | None = None
     shrunk: bool = False
@@ -108,8 +117,23 @@ class Guard:
 
     def why(self) -> Outcome | None:
         if self.ended is None and self.scope.cancel_called:
-            return Exhausted(self.account, "time")
+            return Exhausted(self.account, self.dimension)
         return self.ended
+
+    @property
+    def due(self) -> float:
+        return min(self.ends, self.by)
+
+    @property
+    def dimension(self) -> str:
+        """What is up when time is up."""
+        if self.cut is not None:
+            return self.cut.dimension
+        return "by" if self.by < self.ends else "time"
+
+    def allow(self, now: float) -> None:
+        """Leave time to read what earlier lives were answered: that goes on after the deadline too."""
+        self.scope.deadline = max(self.due, now + READING_S)
 
     def stop(self) -> None:
         """End what is inside, on the user's word; what it has given is kept."""
@@ -120,7 +144,8 @@ class Guard:
         """Give a budget that has a time so much more of it."""
         if self.seconds is not None:
             self.seconds += seconds
-            self.scope.deadline += seconds
+            self.ends += seconds
+            self.scope.deadline = self.due
 
     def check(self) -> None:
         """Time is up if a replay has come to where it was up before."""

@@ -77,6 +77,7 @@ PLAN = """
 | `parameters` | `name`, `value` and `source`: `--set`, a file, an environment variable, or `default` |
 | `touches` | the `hosts`, `variables` (by name), `files` and `python` that a run would use |
 | `unknown` | the models of which nobody told the `prices`, or the `windows` |
+| `baselines` | how many tasks have one, which is scored before anything is sent |
 | `lacks` | the budget that a run on models that are not free needs before it begins, as a sentence; else null |
 
 A part has an `address`, a `kind`, a `label`, its `count` of copies, its figures, the `seconds` that it may take
@@ -89,9 +90,10 @@ three are null where a price is unknown. A binding budget has an `address`, a `d
 said of it is said of each.
 
 - **At least**: without it the part gives no answer. Where a budget may run out before the flow's own end, the
-  best so far is the answer and one reply will do: any budget with a time, and any that the worst holds of all
-  calls do not fit. Elsewhere it is what is asked before anything can end the part, in a run in which every
-  reply can be used. Of a prompt only its constant text counts, at 128 bytes a token, of a reply nothing.
+  best so far is the answer and one reply will do: any budget with a time, a deadline by the clock, and any that
+  the worst holds of all calls do not fit. Elsewhere it is what is asked before anything can end the part, in a
+  run in which every reply can be used. Of a prompt only its constant text counts, at 128 bytes a token, of a
+  reply nothing.
 - **Expected**: an estimate. All branches, rounds and parts; 4 bytes a token; replies of half their caps; of a
   route the mean of its cases, of a fallback its first option.
 - **At most**: a byte of constant text is a token; a reply is as long as its cap and is read again by its count

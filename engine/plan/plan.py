@@ -120,6 +120,8 @@ def _may_refuse(program: Program) -> bool:
     flows = tuple(_all(program.flow))
     budgets = [program.budget, *(flow.budget for flow in flows if isinstance(flow, Limited))]
     seats = [role.budget for flow in flows for role in _roles(flow) if role.budget is not None]
+    if program.by:
+        return True
     if all(budget == Budget() for budget in (*budgets, *seats)):
         return False
     split = program.split == "even" or any(

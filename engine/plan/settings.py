@@ -40,6 +40,7 @@ Settings = Mapping[str, Json]
 def of_run(program: Program) -> Settings:
     return {
         "budget": of_budget(program.budget),
+        **({"by": ", ".join(map(str, program.by))} if program.by else {}),
         "on_exhausted": program.on_exhausted,
         "split": program.split,
         "max_agents": program.max_agents,

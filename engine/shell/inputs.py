@@ -33,6 +33,7 @@ class Asked:
     max_usd: str | None = None
     max_tokens: str | None = None
     max_time: str | None = None
+    by: str | None = None
     seed: int | None = None
     models: Sequence[str] = ()
     prices: Sequence[str] = ()
@@ -55,6 +56,7 @@ def request_of(
         models=model_choices(asked.models, asked.prices),
         budget=caps(asked.max_usd, asked.max_tokens, asked.max_time),
         seed=asked.seed,
+        by=None if asked.by is None else units.clock(asked.by),
     )
 
 
@@ -82,9 +84,10 @@ def _from_toml(text: str, path: str) -> dict[str, Given]:
         raise ShellError(f"{path} is not TOML: {error}") from error
     for name, value in table.items():
         if not isinstance(value, str | int | float | bool):
+            listed = f"; --set {name}='[1, 2]' gives a list" if isinstance(value, list) else ""
             raise ShellError(
                 f"{path}: {name} is a {type(value).__name__}; a parameter is text, a number or "
-                "true or false"
+                f"true or false{listed}"
             )
     return {name: (value, path) for name, value in table.items()}
 

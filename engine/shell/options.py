@@ -30,6 +30,7 @@ _CAPS = (
     click.option("--max-usd", metavar="DOLLARS", help="Spend at most this; only tightens."),
     click.option("--max-tokens", metavar="COUNT", help="Use at most so many tokens (400k, 2M)."),
     click.option("--max-time", metavar="TIME", help="Run at most so long (90s, 30m, 1h30m)."),
+    click.option("--by", metavar="CLOCK", help="End by then (07:00 or '2026-12-01 07:00')."),
 )
 _MODELS = (
     click.option(
@@ -73,7 +74,7 @@ def viewing_options(function: F) -> F:
 
 
 def caps_options(function: F) -> F:
-    """--max-usd --max-tokens --max-time."""
+    """--max-usd --max-tokens --max-time --by."""
     return _all(_CAPS, function)
 
 

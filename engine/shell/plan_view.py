@@ -139,6 +139,8 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
             f"Assumed: {names} reads {DEFAULT_WINDOW:,} tokens; only its server knows. "
             "`context` in the model says it."
         )
+    for clock in program.by:
+        yield f"Ends by {clock}{'' if clock.day else ', the next after its start'}."
     if baselines := sum(task.baseline is not None for task in program.tasks):
         what = "The baseline is" if baselines == 1 else f"{baselines} baselines are"
         yield f"{what} scored before anything is sent."
@@ -172,6 +174,7 @@ def as_json(program: Program, planned: Plan, needed: str = "") -> dict[str, Any]
         ],
         "touches": {kind.lower(): names for kind, names in touched(program).items()},
         "unknown": {"prices": unknown_prices(program), "windows": list(planned.assumed)},
+        "baselines": sum(task.baseline is not None for task in program.tasks),
         "lacks": needed or None,
     }
 

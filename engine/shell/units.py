@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 
 from podium.dsl import quantity
-from podium.dsl.program import Price
+from podium.dsl.program import Clock, Price
 
+from ..clock import clock_of
 from .exits import ShellError
 
 _RATES = ("input", "cached", "cache_write", "output")
@@ -37,6 +38,14 @@ def seconds(text: str) -> float:
         hint = " (minutes are a small m)" if compact.endswith("M") else ""
         raise ShellError(f'"{text}" is no duration: write 90s, 30m or 1h30m{hint}')
     return quantity.seconds(compact)
+
+
+def clock(text: str) -> Clock:
+    """`07:00`, `2026-12-01 07:00`. Raises ShellError."""
+    try:
+        return clock_of(text)
+    except ValueError as error:
+        raise ShellError(str(error)) from None
 
 
 def price(text: str) -> Price:

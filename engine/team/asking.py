@@ -1,5 +1,7 @@
 """What the members of a team are asked: their turns, their prompts, what each may know."""
 
+import math
+
 import anyio
 
 from podium.dsl.program import Role, Slot, Template
@@ -156,9 +158,9 @@ def _left_now(here: Here) -> list[str]:
         for n, unit in ((left.tokens, "tokens"), (left.calls, "calls"))
         if n is not None
     ]
-    ends = [guard.scope.deadline for guard in here.guards if guard.seconds is not None]
-    if ends:
-        words.append(f"{max(0, int(min(ends) - anyio.current_time()))} seconds")
+    end = min((guard.due for guard in here.guards), default=math.inf)
+    if end < math.inf:
+        words.append(f"{max(0, int(end - anyio.current_time()))} seconds")
     return words
 
 

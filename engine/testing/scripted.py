@@ -9,6 +9,7 @@
 
 import contextlib
 import json
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import isawaitable
@@ -278,8 +279,12 @@ async def scripted_world(
     ledger: Ledger | None = None,
     bindings: Mapping[str, Function] | None = None,
     account: str = "run",
+    by: float = math.inf,
 ) -> AsyncGenerator[World]:
-    """A World over client, in memory. The ledger has the run's account open under the program's budget."""
+    """A World over client, in memory. The ledger has the run's account open under the program's budget.
+
+    by: as in World, on the loop's clock.
+    """
     memory = Memory() if memory is None else memory
     ledger = Ledger() if ledger is None else ledger
     budget = program.budget
@@ -287,7 +292,17 @@ async def scripted_world(
     found = {name: (await client.probe(model))[0] for name, model in program.models.items()}
     desk = _Desk(program, client, memory, ledger, bindings or {}, found)
     windows = {name: one.context for name, one in found.items() if one.context is not None}
-    yield World(program, desk.call, ledger, memory, account, windows, desk.interrupt)
+    yield World(
+        program,
+        desk.call,
+        ledger,
+        memory,
+        account,
+        windows,
+        desk.interrupt,
+        by=by,
+        known=memory.answers.__contains__,
+    )
 
 
 async def play(
@@ -298,6 +313,7 @@ async def play(
     memory: Memory | None = None,
     ledger: Ledger | None = None,
     bindings: Mapping[str, Function] | None = None,
+    by: float = math.inf,
 ) -> Played:
     """Run program once on client and check what holds for every run: nothing held, nothing in the air."""
     memory = Memory() if memory is None else memory
@@ -305,7 +321,7 @@ async def play(
     before = len(client.seen)
     task = task if task is not None else next(iter(program.tasks), None)
     async with scripted_world(
-        program, client, memory=memory, ledger=ledger, bindings=bindings
+        program, client, memory=memory, ledger=ledger, bindings=bindings, by=by
     ) as world:
         result = await run(world, task)
     assert not client.flying, f"left in the air: {sorted(client.flying)}"

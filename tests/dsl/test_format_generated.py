@@ -15,6 +15,7 @@ ATOMS = st.one_of(
     st.sampled_from(
         [
             *("3", "0.25", "10k", "$2.50", "400k tokens", "500 calls", "1h30m", "20%", "true"),
+            *("07:00", "2026-12-01 07:00"),
             *("none", '"text"', '"a # b"', '"\\" {{"', '"""one {{ x }} line"""', "{}", "[]"),
             '"""\n      two\n        lines {{ task.name | clip(3) }}\n      """',
             'r"""\n    {{ raw }}\n\n    text\n    """',
