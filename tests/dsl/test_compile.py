@@ -384,8 +384,8 @@ def test_a_budget_from_outside_only_tightens() -> None:
         ('n: "quick" | "deep" = "deep"', "quick", "quick"),
         ('n: text = ""', "10", "10"),
         ("n: bool = false", "true", True),
-        ("n: Tokens = 1k tokens", "8k tokens", "8000 tokens"),
-        ("n: Budget = [$1]", "[$5, 10m]", "a budget"),
+        ("n: Tokens = 1k tokens", "8k tokens", "8k tokens"),
+        ("n: Budget = [$1]", "[$5, 10m]", "[$5, 10m]"),
         ("n: int", "3", 3),
     ],
 )

@@ -202,6 +202,34 @@ def test_a_setting_from_outside_shows_the_parameters_declaration() -> None:
     assert [text_at(label.place) for label in problem.secondary] == ["int(1 to 4)"]
 
 
+@pytest.mark.parametrize(
+    ("declared", "shown"),
+    [
+        ("Tokens = 2M tokens", "2M tokens"),
+        ("Tokens = 1_500 tokens", "1500 tokens"),
+        ("Calls = 40 calls", "40 calls"),
+        ("Duration = 90m", "1h30m"),
+        ("Duration = 1500ms", "1s500ms"),
+        ("Percent = 20%", "20%"),
+        ("Budget = [$2.50, 400k tokens, 10m]", "[$2.5, 400k tokens, 10m]"),
+        ("[int] = [1, 2]", "[1, 2]"),
+    ],
+)
+def test_a_parameter_in_force_is_shown_as_one_writes_it(declared: str, shown: str) -> None:
+    text = f"param p: {declared}\nrun main {{ task = sum  flow = writer }}"
+    made, _ = compile_run(Source("x.team", text + NOUNS), LIBRARY, Choice())
+    assert made.params == (("p", shown, "default"),)
+    again = text.replace(declared.partition("= ")[2], shown)
+    assert compile_run(Source("x.team", again + NOUNS), LIBRARY, Choice())[0].params == made.params
+
+
+def test_a_choice_from_outside_that_is_none_is_told_with_the_nearest() -> None:
+    text = 'param m: "alpha" | "beta" = "beta"\nrun main { task = sum  flow = writer }'
+    with pytest.raises(ProgramError) as caught:
+        compile_run(Source("x.team", text + NOUNS), LIBRARY, Choice(params={"m": ("bta", "--set")}))
+    assert [(p.code, p.help) for p in caught.value.problems] == [("E122", "did you mean `beta`?")]
+
+
 # --- size ----------------------------------------------------------------------------------------
 
 
