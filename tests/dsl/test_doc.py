@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from podium.dsl.catalogue import Entry as Problem
+from podium.dsl.catalogue import catalogue
 from podium.dsl.doc import Entry, Page, page_of
 from podium.dsl.doc_page import as_json, as_markdown
 from podium.dsl.doc_text import code, escaped, examples, fenced, head, sentence
@@ -172,6 +174,18 @@ def test_every_module_of_the_library_has_a_page(name: str) -> None:
     assert found.doc
     assert all(entry.doc and examples(entry.doc) for entry in found.entries)
     assert all(entry.size for entry in found.entries if entry.kind == "flow")
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in catalogue().values() if entry.mended], ids=lambda entry: entry.code
+)
+def test_every_right_program_of_the_catalogue_has_a_page(entry: Problem) -> None:
+    assert entry.mended is not None
+    source = Source("x.team", entry.mended.whole())
+    found = page_of(source, MemoryLibrary(modules=entry.files, files=entry.files))
+    declared = [declaration.name for declaration in parse(source)[0].declarations]
+    assert [one.name for one in found.entries] == declared
+    assert as_markdown(found).startswith("# x.team\n")
 
 
 # --- doc texts -----------------------------------------------------------------------------------
