@@ -26,7 +26,8 @@ class ModelCall:
     """One request to a model.
 
     account: the ledger account it is charged to. group: calls of one group share a prompt prefix and
-    belong on one replica. schema: a JSON schema of the wanted reply, None for free text.
+    belong on one replica. schema: a JSON schema of the wanted reply, None for free text. salt: calls with
+    different ones share nothing in a server's prompt cache; it is set as a call is sent.
     """
 
     address: str
@@ -38,6 +39,7 @@ class ModelCall:
     schema: Mapping[str, Json] | None = None
     group: str = ""
     seed: int | None = None
+    salt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

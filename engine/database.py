@@ -259,6 +259,19 @@ def read_orders(db: sqlite3.Connection, run: str, after: int) -> list[tuple[int,
         raise StoreError(f"cannot read the orders of run {run}: {error}") from error
 
 
+def kept_secret(db: sqlite3.Connection, new: str) -> str:
+    """The store's secret: new, where it had none."""
+    try:
+        db.execute(
+            "create table if not exists secret(one integer primary key, value text not null)"
+        )
+        while (row := db.execute("select value from secret where one = 1").fetchone()) is None:
+            db.execute("insert or ignore into secret values (1, ?)", (new,))
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot keep a secret in the store: {error}") from error
+    return str(row[0])
+
+
 def read_blob(db: sqlite3.Connection, digest: str) -> str | None:
     try:
         row = db.execute("select text from blobs where digest = ?", (digest,)).fetchone()

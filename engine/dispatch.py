@@ -42,8 +42,8 @@ from .event import CallAnswered, CallFailed, CallIntended, CallWaits
 from .journal import Journal, message_blob
 from .ledger import NOTHING, Amount
 from .outcome import STOP
-from .reuse import Reuse
 from .retry import GiveUp, Resend, after
+from .reuse import Reuse
 from .tokens import estimate, spent, worst
 from .value import Verdict
 
@@ -106,6 +106,7 @@ class Path:
     gate: Gate
     pools: Mapping[str, str]
     reuse: Reuse | None = None
+    salt: str = ""
     errors: dict[str, int] = field(default_factory=dict[str, int])
     judging: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
 
@@ -121,16 +122,17 @@ def handler(
     gate: Gate,
     pools: Mapping[str, str] = MappingProxyType({}),
     reuse: Reuse | None = None,
+    salt: str = "",
 ) -> Handler:
     """The run's door to the world. models by name, for their prices; chance spreads resends.
     pools: the fleet's names of models that it knows under another than the program's.
-    reuse: answers of an earlier run, which cost nothing here.
+    reuse: answers of an earlier run, which cost nothing here. salt: as ModelCall's, for all calls.
 
     Raises BudgetExhausted, CallError, Interrupted (with its kinds Outage, VerifierBroken and DiskError,
     after which the gate is closed), Diverged. Cancelled, a call in flight is charged at its hold and
     leaves no slot, no hold and no stream behind.
     """
-    path = Path(journal, admission, client, models, verify, chance, gate, pools, reuse)
+    path = Path(journal, admission, client, models, verify, chance, gate, pools, reuse, salt)
 
     async def call(call: Call) -> Reply:
         request = request_digest(call)
@@ -337,7 +339,8 @@ async def _send(one: _Try) -> Reply:
             assert grant.replica is not None
             name = f"{path.journal.run}/{call.address}/{one.number}"
             request_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
-            return _with_usage(call, await path.client.send(call, grant.replica, request_id))
+            salted = replace(call, salt=path.salt) if path.salt else call
+            return _with_usage(call, await path.client.send(salted, grant.replica, request_id))
         case VerifierCall():
             verdict = await path.verify(call)
             if verdict.score is not None and not math.isfinite(verdict.score):

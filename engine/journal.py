@@ -7,7 +7,7 @@ fold of the list that a resumed run needs; a live run adds to the same fold, so 
 import contextlib
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar, cast
 
@@ -31,6 +31,7 @@ from .event import (
 )
 from .ledger import NOTHING, Amount, Charge, Ledger, Limit
 from .lock import RunLock
+from .retry import LATER
 from .writer import Job, Writer
 
 T = TypeVar("T")
@@ -61,9 +62,10 @@ class Answer(NamedTuple):
 class Past:
     """What the events so far say. open: tries intended and neither answered nor failed.
 
-    fresh, judged: decisions, and addresses of verdicts, since a model last answered. A run that failed
-    and can be taken up begins there again, since the server that did not answer may do so now: no paid
-    answer can depend on them. A verdict on the same content stays known by that.
+    fresh: what was decided since a call failed for one of the reasons LATER, if no model answered since;
+    judged: the addresses of verdicts since a model last answered. A run that failed and can be taken up
+    begins there again, as the server may answer now: no paid answer depends on them. A verdict on the
+    same content stays known by that.
     """
 
     lives: int = 0
@@ -102,7 +104,8 @@ class Past:
                 self._end(event)
             case Decided() as event:
                 self.decisions[event.address, event.name] = orjson.dumps(event.value)
-                self.fresh[event.address, event.name] = None
+                if self.fresh or _may_answer_later(event):
+                    self.fresh[event.address, event.name] = None
             case RunEnded(outcome="failed", resumable=True):
                 for key in self.fresh:
                     del self.decisions[key]
@@ -121,6 +124,10 @@ class Past:
         had = self.charges.get(event.account, Charge())
         self.charges[event.account] = Charge(had.spent.plus(event.spent), had.overrun.plus(over))
         return intent
+
+
+def _may_answer_later(event: Decided) -> bool:
+    return event.name == "no_answer" and event.value[0] == "failed" and event.value[1] in LATER
 
 
 class Journal:
@@ -165,14 +172,10 @@ class Journal:
         """The orders that the run took, in all lives."""
         return self._past.orders
 
-    def failed_last(self, kinds: Collection[str]) -> bool:
-        """Whether a call got no answer for one of these reasons, and no model answered since."""
-        whys = (
-            orjson.loads(self._past.decisions[key])
-            for key in self._past.fresh
-            if key[1] == "no_answer"
-        )
-        return any(why[0] == "failed" and why[1] in kinds for why in whys)
+    @property
+    def failed_last(self) -> bool:
+        """Whether a call got no answer for one of the reasons LATER, and no model answered since."""
+        return bool(self._past.fresh)
 
     def emit(self, event: Event) -> None:
         """Append event. It is on disk no later than anything committed after it."""

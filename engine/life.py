@@ -68,12 +68,14 @@ class Access:
     """A client with the door its calls pass: shared by the runs that use the same keys.
 
     pools: for each of the run's models, the name under which the fleet knows its replicas.
+    salt: as ModelCall's, of the run's account.
     """
 
     client: Client
     admission: Admission
     windows: Mapping[str, int]
     pools: Mapping[str, str]
+    salt: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -263,6 +265,7 @@ def _world(run: Run, journal: Journal, access: Access, ledger: Ledger, verify: V
         gate=run.gate,
         pools=access.pools,
         reuse=run.reuse,
+        salt=access.salt,
     )
     return World(
         program,
@@ -369,7 +372,7 @@ def _is_resumable(journal: Journal, end: End) -> bool:
         case Paused() | Cancelled():
             return True
         case Failed(kind=kind):
-            return end.error is not None or (kind in LATER and journal.failed_last(LATER))
+            return end.error is not None or (kind in LATER and journal.failed_last)
         case _:
             return end.error is not None
 

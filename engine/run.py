@@ -39,6 +39,7 @@ from .library import DiskLibrary, StoredLibrary, allowance
 from .life import Run, live
 from .request import Request, compiled, from_json, to_json
 from .reuse import Reuse
+from .salt import salt
 from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
 from .value import Json
 from .verify import Bindings, Judging, judge
@@ -129,6 +130,7 @@ class Engine:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             self._store = self._given or self._opened(stack)
+            self._secret = self._store.secret()
             await stack.enter_async_context(self._store.writing())
             client = self._client
             if client is None:
@@ -316,6 +318,7 @@ class Engine:
             access = await way.open(program.models, self._tell)
             check_budget(program, access.windows)
             run, journal = begin()
+            access = replace(access, salt=salt(self._secret, run.account or ""))
             journal.watchers.append(run.seen)
             self._live[run.id] = run
             listening = anyio.CancelScope()

@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import Literal
 
 import orjson
@@ -22,6 +23,7 @@ from .database import StoreError as StoreError
 from .database import (
     connect,
     connect_memory,
+    kept_secret,
     locks,
     read_blob,
     read_events,
@@ -123,6 +125,10 @@ class Store:
     def writing(self) -> AbstractAsyncContextManager[None]:
         """Inside, commits of all runs share one writer thread; outside they are made one by one."""
         return self._writer.running()
+
+    def secret(self) -> str:
+        """A random text that this store keeps for itself, the same as long as it lasts."""
+        return kept_secret(self._db, token_hex(32))
 
     def close(self) -> None:
         self._writer.flush()

@@ -60,6 +60,8 @@ def request(call: ModelCall, replica: Replica, profile: Profile) -> dict[str, Js
         body["seed"] = call.seed
     if call.schema is not None and profile.schema == "response_format":
         body["response_format"] = _response_format(call.schema)
+    if profile.salt and call.salt:
+        body["cache_salt"] = call.salt
     if profile.slots and replica.slot is not None:
         body["id_slot"] = replica.slot
     return body

@@ -131,8 +131,9 @@ def test_what_was_decided_before_a_model_answered_again_stays_decided() -> None:
     add(Decided("a", "no_answer", ["failed", "mute", "it hangs"]))
     add(CallIntended("b", 0, "r", "model", "digest", Amount(tokens=9, calls=1)))
     add(CallAnswered("b", 0, "r", Amount(), Usage(), {}, 1.0), Decided("c", "pick", 1))
+    add(Decided("d", "no_answer", ["failed", "silent", "it hangs"]), Decided("e", "pick", 1))
     add(CallIntended("v", 0, "r", "verifier", "content", Amount()))
     add(CallAnswered("v", 0, "r", Amount(), Usage(), {}, 1.0))
     add(RunEnded("failed", "mute: it hangs", True, None, None, None, 2.0))
-    assert list(past.decisions) == [("a", "no_answer")]
+    assert list(past.decisions) == [("a", "no_answer"), ("c", "pick")]
     assert (list(past.answers), list(past.verdicts)) == (["b"], ["content"])

@@ -422,3 +422,22 @@ def test_a_prompt_cut_by_the_server_is_an_overflow() -> None:
     assert collected(
         stream(delta("stop", content="x"), usage(9100, 1)), profile="ollama", call=long
     )
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_salt_is_sent_where_the_profile_knows_it_and_can_be_switched_off(name: str) -> None:
+    salted = replace(CALL, salt="s" * 64)
+    body = request(salted, REPLICA, PROFILES[name])
+    assert body.get("cache_salt") == ("s" * 64 if name in ("vllm", "sglang") else None)
+    assert "cache_salt" not in request(CALL, REPLICA, PROFILES[name])
+    assert "cache_salt" not in request(salted, REPLICA, adjusted(PROFILES[name], {"salt": False}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"), [({"first_s": 0}, "above zero"), ({"check_s": -1}, "or 0 to switch")]
+)
+def test_limits_on_silence_that_make_no_sense_are_refused(
+    changes: dict[str, int], says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        adjusted(PROFILES["vllm"], changes)
