@@ -19,6 +19,7 @@ from .program import (
     Condition,
     Fallback,
     Flow,
+    ForEach,
     Model,
     Parallel,
     Reduce,
@@ -73,15 +74,19 @@ def _finished(evaluator: Evaluator, draft: Draft, *, final: bool) -> Draft:
 
 
 def _verifier_rules(evaluator: Evaluator, draft: Draft) -> None:
-    task = draft.tasks.tasks[0] if draft.tasks is not None else None
+    whole = draft.tasks.tasks[0] if draft.tasks is not None else None
+    parts = _in_parts(draft.flow)
     for node in nodes(draft.flow):
+        task = _PART if id(node) in parts else whole
         match node:
             case Reduce(how="best" | "top" | "score" as how, by=None) if not _verified(task):
-                _no_verifier(evaluator, draft, f"`{how}` must compare attempts", node.place)
+                why = f"`{how}` must compare attempts"
+                _no_verifier(evaluator, draft, why, node.place, task)
             case Parallel(passes=int()) if not _passes(task):
-                _no_pass(evaluator, draft, "`stop` waits for a pass", node.place)
+                _no_pass(evaluator, draft, "`stop` waits for a pass", node.place, task)
             case Fallback(accept=None) if not _passes(task):
-                _no_pass(evaluator, draft, "`fallback` needs to know what is accepted", node.place)
+                why = "`fallback` needs to know what is accepted"
+                _no_pass(evaluator, draft, why, node.place, task)
             case Fallback(accept=rule) if rule is not None:
                 _rule(evaluator, draft, rule, node.place, task)
             case Repeat(until=rule) if rule is not None:
@@ -91,6 +96,22 @@ def _verifier_rules(evaluator: Evaluator, draft: Draft) -> None:
                 _hidden(evaluator, rule, node.place, task)
             case _:
                 pass
+
+
+# A part that `for_each` makes is a task of its own, and nobody could have written a verifier for it.
+_PART = Task("a part of `for_each`", "")
+
+
+def _in_parts(flow: Flow) -> set[int]:
+    """What works on parts: all that stands in a `for_each`, by id."""
+    found = set[int]()
+    waiting = [node.flow for node in nodes(flow) if isinstance(node, ForEach)]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in found:
+            found.add(id(one))
+            waiting.extend(subflows(one))
+    return found
 
 
 def _verified(task: Task | None) -> bool:
@@ -114,10 +135,10 @@ def _rule(
             "nothing here gives the score that the condition asks for",
             place,
             secondary=_task_label(draft, task),
-            help="give the task a `verify`",
+            help=_OUTSIDE if task is _PART else "give the task a `verify`",
         )
     if asked & {"passed", "accepted"} and not _passes(task):
-        _no_pass(evaluator, draft, "`passed` is never true here", place)
+        _no_pass(evaluator, draft, "`passed` is never true here", place, task)
 
 
 def _hidden(evaluator: Evaluator, rule: Condition, place: Place, task: Task | None) -> None:
@@ -131,15 +152,21 @@ def _hidden(evaluator: Evaluator, rule: Condition, place: Place, task: Task | No
         )
 
 
-def _no_verifier(evaluator: Evaluator, draft: Draft, why: str, place: Place) -> None:
-    task = draft.tasks.tasks[0] if draft.tasks is not None else None
+_OUTSIDE = "a part of `for_each` has no verifier: ask for it outside, where the task's own is"
+
+
+def _no_verifier(
+    evaluator: Evaluator, draft: Draft, why: str, place: Place, task: Task | None
+) -> None:
     has = f"task `{task.name}` has no `verify`" if task is not None else "there is no task"
+    has = f"{_PART.name} has no `verify`" if task is _PART else has
+    give = "move it behind the `for_each`" if task is _PART else "give the task `verify = …`"
     evaluator.error(
         "E201",
         f"{why}, but {has} and no `by =` was given",
         place,
         secondary=_task_label(draft, task),
-        help=f"give the task `verify = …`, or write `by = {_some_verifier(evaluator)}` here",
+        help=f"{give}, or write `by = {_some_verifier(evaluator)}` here",
     )
 
 
@@ -149,21 +176,20 @@ def _some_verifier(evaluator: Evaluator) -> str:
     return next((d.name for d in declared if d.kind == "verifier"), 'exact("…")')
 
 
-def _no_pass(evaluator: Evaluator, draft: Draft, why: str, place: Place) -> None:
-    task = draft.tasks.tasks[0] if draft.tasks is not None else None
+def _no_pass(evaluator: Evaluator, draft: Draft, why: str, place: Place, task: Task | None) -> None:
     code = "E217" if why.startswith("`fallback`") else "E209"
     evaluator.error(
         code,
         f"{why}, and no pass rule says what passes",
         place,
         secondary=_task_label(draft, task),
-        help="give the task a rule, `pass = score >= 1`"
+        help=(_OUTSIDE if task is _PART else "give the task a rule, `pass = score >= 1`")
         + (", or write `accept = score >= 0.8`" if code == "E217" else ""),
     )
 
 
 def _task_label(draft: Draft, task: Task | None) -> tuple[Label, ...]:
-    return () if task is None else (Label(draft.task_place, "the task"),)
+    return () if task is None or task is _PART else (Label(draft.task_place, "the task"),)
 
 
 # --- the last step -------------------------------------------------------------------------------
@@ -178,7 +204,11 @@ def _last_step(evaluator: Evaluator, draft: Draft, final: bool) -> Flow:
             return draft.flow
         if not all(role.output for role in _authors(draft.flow)):
             _no_verifier(
-                evaluator, draft, "the run ends with many attempts to choose from", draft.flow_place
+                evaluator,
+                draft,
+                "the run ends with many attempts to choose from",
+                draft.flow_place,
+                task,
             )
             return draft.flow
         how = "vote"
