@@ -33,6 +33,8 @@ from .texts import STDIN
 ANYTHING = tuple(f"{kind}:*" for kind in ALLOWED_KINDS)
 # Without a terminal nothing is cut, and a difference stays readable.
 _UNCUT, _PAGE = 200, 100
+_HEADS = ("part", "agents", "calls", "tokens", "dollars", "time")
+_GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,27 +203,33 @@ def _show(one: _Planned, *, as_json: bool) -> None:
     console = _console(_UNCUT)
     title = f"Run {safe(one.program.name)}: at least / expected / at most"
     console.print(Text(title, style="bold"))
-    _tree(console, tuple(rows(one.plan)))
+    draw(console, tuple(rows(one.plan)))
     for line in (*notes(one.program, one.plan, one.lacks), *one.project):
         console.print(Text(safe(line)), soft_wrap=True)
     console.print(Text("Nothing was called."))
 
 
-def _tree(console: Console, each: Sequence[Row]) -> None:
-    table = tree_of(each)
-    if console.measure(table).minimum <= console.width:
-        console.print(table)
+def draw(console: Console, each: Sequence[Row]) -> None:
+    """The plan's tree, as a table where the console is wide enough for it: no figure is ever cut."""
+    if width_of(each) <= console.width:
+        console.print(tree_of(each))
         return
     for row in each:
         for line in stacked(row):
             console.print(Text(line, style=_style(row)), soft_wrap=True)
 
 
+def width_of(each: Sequence[Row]) -> int:
+    """How many columns the table takes."""
+    columns = zip(_HEADS, *each, strict=True)
+    return sum(max(map(len, column)) + _GAP for column in columns)
+
+
 def tree_of(each: Sequence[Row]) -> Table:
     """The plan's tree for a terminal."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("part", no_wrap=True)
-    for name in ("agents", "calls", "tokens", "dollars", "time"):
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    table.add_column(_HEADS[0], no_wrap=True)
+    for name in _HEADS[1:]:
         table.add_column(name, justify="right", no_wrap=True)
     for row in each:
         table.add_row(*(Text(cell, style=_style(row)) for cell in row))

@@ -1,14 +1,18 @@
 """`podium plan` on real files: what a person reads and what a program reads."""
 
+import io
 import json
 import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from podium.engine.shell.cli import main
 from podium.engine.shell.exits import Exit
+from podium.engine.shell.plan import draw
+from podium.engine.shell.plan_view import Row
 
 PAID = """edition 2026
 
@@ -212,6 +216,25 @@ def test_a_plan_without_a_budget_prints_the_line_to_paste(folder: Path) -> None:
     line = told.split("`")[1]
     (folder / "bare.team").write_text(UNLIMITED.replace("-> best }", f"-> best  {line} }}"))
     assert "No budget binds" in planned("bare.team").stdout
+
+
+@pytest.mark.parametrize("width", [200, 80, 40])
+def test_no_width_of_a_terminal_cuts_a_figure(width: int) -> None:
+    one = Row(
+        "  10 x squad: team of 10, 2 rounds, adaptive CEO",
+        "10",
+        "1 / 24 / 24",
+        "1 / 2k",
+        "$0.10",
+        "unknown",
+    )
+    screen = io.StringIO()
+    draw(
+        Console(file=screen, width=width), [one, Row("  ! binds: the calls of main (5)", *[""] * 5)]
+    )
+    shown = screen.getvalue()
+    assert all(cell in shown for cell in one)
+    assert ("agents  " in shown) is (width == 200)
 
 
 # --- two plans -------------------------------------------------------------------------------------
