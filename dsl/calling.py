@@ -113,7 +113,7 @@ def wrap(context: Context, expr: syntax.Of, scope: Scope) -> Value:
                 "E207",
                 "a multiplicity belongs in a list",
                 scope.place(expr.wrapper.span),
-                help="write `parallel(3) of f`, or `parallel of [3 of f]`",
+                help="write `[3 of f]` where a list belongs, or `parallel(3) of f`",
             )
             return BAD
         case Form(of=of) if of:

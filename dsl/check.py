@@ -4,7 +4,7 @@ from . import syntax, trials
 from .accept import finished, models
 from .calling import parameter_type, rule
 from .draft import is_abstract, of_run
-from .evaluate import Evaluator
+from .evaluate import CALLED, Evaluator
 from .kinds import KINDS
 from .problem import Problem, first, has_errors
 from .scope import Files, hidden_by_parameters, unused
@@ -39,10 +39,16 @@ def in_order(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
     kept: dict[tuple[str, int, str], Problem] = {}
     for problem in problems:
         key = (problem.place.source.name, problem.place.span.start, problem.code)
-        kept.setdefault(key, problem)
+        if key not in kept or (_is_of_call(kept[key]) and not _is_of_call(problem)):
+            kept[key] = problem
     sorted_ = first(list(kept.values()))
     own = [p for p in sorted_ if p.place.source.name == main.source.name]
     return (*own, *(p for p in sorted_ if p.place.source.name != main.source.name))
+
+
+def _is_of_call(problem: Problem) -> bool:
+    """Whether a call brought it; what a flow's own text brings is told without one."""
+    return any(label.text == CALLED for label in problem.secondary)
 
 
 def _check(

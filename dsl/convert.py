@@ -171,8 +171,17 @@ def _plain(context: Context, value: Value, want: Plain, place: Place) -> Value |
             return whole_budget(context, value, place)
         case (("record" | "record of flows"), Fields()):
             return value
+        case _, Quantity() if type_of(value) == want and _is_too_little(value):
+            context.error("E121", f"{show(value)} is too little: {describe(want)} is wanted", place)
+            return BAD
         case _:
             return value if type_of(value) == want and _is_value(value) else _NO
+
+
+def _is_too_little(quantity: Quantity) -> bool:
+    """Nothing is below none; and a reply of no tokens, or a time-out of no time, means nothing."""
+    least_is_some = quantity.dimension in ("tokens", "time")
+    return quantity.amount < 0 or (least_is_some and quantity.amount == 0)
 
 
 def _is_value(value: Value) -> bool:

@@ -60,6 +60,7 @@ MOST_DEEP = 110
 MOST_STEPS = 50_000  # about a second; the rows of a file are not counted
 ENOUGH = 5 * MOST_REPORTS  # errors; several may be told of one place, and only the first is kept
 
+CALLED = "called here"
 # What is told where a value is of a wrong type.
 _OF_TYPES = frozenset({"E120", "E121", "E125", "E211", "E308"})
 
@@ -423,7 +424,10 @@ class Evaluator:
         finally:
             self._depth -= 2
             self._working.pop()
-        self.problems[before:] = [at_call(p, place) for p in self.problems[before:]]
+        found = [at_call(p, place) for p in self.problems[before:]]
+        if place != Place(flow.outer.source, declaration.name_span):  # where no call is looked at
+            found = [_called(p, place) for p in found]
+        self.problems[before:] = found
         made = self.relabelled(value, declaration.name) if is_flow(value) else value
         self._flows[key] = (args, made)
         return made
@@ -502,6 +506,16 @@ def at_call(problem: Problem, place: Place) -> Problem:
         return problem
     where = Label(inside, f"seen in {inside.source.name}")
     return replace(problem, place=place, secondary=(where, *problem.secondary), edits=())
+
+
+def _called(problem: Problem, place: Place) -> Problem:
+    """A mistake that a call brings into a flow shows the call, beside what it goes against."""
+    inside = problem.place
+    if inside.source == place.source and place.span.start <= inside.span.start < place.span.end:
+        return problem
+    if any(label.text == CALLED for label in problem.secondary):
+        return problem
+    return replace(problem, secondary=(*problem.secondary, Label(place, CALLED)))
 
 
 def _identity(value: Value) -> object:

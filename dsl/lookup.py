@@ -24,6 +24,7 @@ from .types import (
     Type,
     accepts,
     describe,
+    example,
     options,
     words,
 )
@@ -156,7 +157,9 @@ def _declare(want: Type, name: str) -> str:
     nouns = _nouns(want)
     if not nouns:
         written = next((w for w, kind in WRITTEN.items() if kind in tuple(options(want))), "")
-        return f"declare it: `param {name}: {written} = …`" if written else ""
+        if written or not example(want):
+            return f"declare it: `param {name}: {written} = …`" if written else ""
+        return f"write, for example, `{example(want)}`"
     kind = nouns[0].name
     if kind == "flow":
         return f"declare it: `flow {name} = …` or `role {name} {{ … }}`"

@@ -125,6 +125,10 @@ class Files:
 
     def _target(self, module: Module, statement: syntax.Import) -> Module | None:
         place = Place(module.source, statement.module_span)
+        if "://" in statement.module:
+            help_ = 'save it in the project: `import "./name.team"`'
+            self.report("E104", "nothing is imported from the network", place, help=help_)
+            return None
         try:
             source = self.library.module(
                 statement.module, is_file=statement.is_file, importer=module.source.name

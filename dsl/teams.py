@@ -18,6 +18,9 @@ from .values import Counted, Items, Later, Policy, Unknown, Value, is_condition
 
 _Order = Literal["together", "in_turn", "solver_first", "solver_last", "relay", "ceo"]
 _ORDERS: dict[str, _Order] = {order: order for order in get_args(_Order)}
+_BESIDE_COMPAT = frozenset(
+    {"n", "compat", "model", "ceo_model", "rounds", "cycles", "budget", "on_exhausted"}
+)
 _SETS = frozenset({"size", "direction", "effort", "assignment", "stop"})
 
 
@@ -231,7 +234,7 @@ def _contradictions(context: Context, bound: Bound, made: Team) -> None:
         )
     if as_word(bound.value("compat"), "none") != "none":
         for name in bound.args:
-            if name not in ("n", "compat", "model", "ceo_model", "rounds", "cycles", "budget"):
+            if name not in _BESIDE_COMPAT:
                 conflict(name, f"`compat` sets `{name}` itself", "delete one of them")
 
 

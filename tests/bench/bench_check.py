@@ -1,11 +1,13 @@
 """Parsing and checking a file of 1,000 lines, as a ratio to Lark alone on the same text.
 
-Prints CPU milliseconds, the least of several runs, and the ratios. Run by hand:
+Prints CPU milliseconds, the least of several runs, and the ratios; and the memory of files of several lengths,
+which grows with them and no faster. Run by hand:
 
     python tests/bench/bench_check.py
 """
 
 import time
+import tracemalloc
 from collections.abc import Callable
 from importlib.resources import files
 from itertools import count
@@ -25,8 +27,8 @@ _BLOCK = '''
 role writer_{i} {{
   system     = "You write short, clear sentences."
   prompt     = """
-    You are member {{{{ self.index }}}} of {{{{ team.size }}}}.
     {{{{ task.statement | clip(2k tokens) }}}}
+    You are member {{{{ self.index }}}} of {{{{ team.size }}}}.
     """
   max_output = {cap} tokens
   sampling   = {{ temperature = 0.8, stop = ["END"] }}
@@ -79,6 +81,16 @@ def _fresh(text: str) -> Source:
     return Source(f"bench_{next(_number)}.team", text)
 
 
+def peak_kb(lines: int) -> float:
+    """Kilobytes at the peak of checking a program of at least so many lines."""
+    source = _fresh(program(lines))
+    tracemalloc.start()
+    check(source, MemoryLibrary())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1024
+
+
 def main() -> None:
     text = program(LINES)
     source = Source("bench.team", text)
@@ -96,6 +108,10 @@ def main() -> None:
     ):
         spent = least_ms(work)
         print(f"{name:15} {spent:8.1f}   {spent / bare:5.2f} x Lark alone")
+    print("Memory at the peak of a check")
+    for lines in (LINES, 2 * LINES, 4 * LINES):
+        kilobytes = peak_kb(lines)
+        print(f"{lines:5} lines {kilobytes:10,.0f} kB   {kilobytes / lines:5.1f} kB a line")
 
 
 if __name__ == "__main__":

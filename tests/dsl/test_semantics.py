@@ -238,3 +238,66 @@ def test_a_thousand_million_agents_are_counted_and_not_made() -> None:
     started = time.process_time()
     assert told(text) == [("E305", "parallel(1_000_000) of team(1_000)")]
     assert time.process_time() - started < 1
+
+
+# --- calls ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flow", "call", "code", "at"),
+    [
+        ("flow a(k) = team(k)", 'a("x")', "E120", "k"),
+        ("flow a(c: Condition) = repeat(2, until = c) of editor", "a(consensus)", "E105", "c"),
+        ("flow a(k: int) = parallel(2, need = k) of writer", "a(3)", "E210", "k"),
+    ],
+)
+@pytest.mark.parametrize("first", ["flow", "call"])
+def test_a_mistake_that_a_call_brings_shows_the_call(
+    flow: str, call: str, code: str, at: str, first: str
+) -> None:
+    lines = [flow, f"flow b = {call}"]
+    (problem,) = problems("\n".join(lines if first == "flow" else lines[::-1]))
+    assert (problem.code, text_at(problem.place)) == (code, at)
+    assert [text_at(label.place) for label in problem.secondary] == [call]
+
+
+@pytest.mark.parametrize("text", ["flow b = a(3)\nflow a(k) = {}", "flow a(k) = {}\nflow b = a(3)"])
+def test_a_mistake_of_the_flow_itself_shows_no_call(text: str) -> None:
+    (problem,) = problems(text.format("team(k) -> agnt"))
+    assert (problem.code, text_at(problem.place), problem.secondary) == ("E105", "agnt", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "at", "help_"),
+    [
+        (
+            'role r { prompt = "x"  output = text }',
+            "E105",
+            "text",
+            "write, for example, `{ answer: text }`",
+        ),
+        ('role r { prompt = "x"  max_output = 0 tokens }', "E121", "0 tokens", ""),
+        ('verifier v = python("a:b", timeout = 0s)', "E121", "0s", ""),
+        (
+            'import "https://x.y/z.team" as z\nflow f = z.q',
+            "E104",
+            '"https://x.y/z.team"',
+            'save it in the project: `import "./name.team"`',
+        ),
+        (
+            "flow f = team(members = 3 of writer)",
+            "E207",
+            "3",
+            "write `[3 of f]` where a list belongs, or `parallel(3) of f`",
+        ),
+    ],
+)
+def test_a_common_slip_is_told_what_to_write(text: str, code: str, at: str, help_: str) -> None:
+    (problem,) = problems(text)
+    assert (problem.code, text_at(problem.place), problem.help) == (code, at, help_)
+
+
+def test_a_published_systems_quirks_go_with_any_account() -> None:
+    settings = "compat = mas_tts, budget = [9k tokens], on_exhausted = vote"
+    assert told(f"flow f = team(3, {settings})") == []
+    assert told("flow f = team(3, compat = mas_tts, order = in_turn)") == [("E212", "in_turn")]
