@@ -31,7 +31,8 @@ TICK_S = 0.001
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """A call that waits. amount None: it needs no money. outcome: a Grant, or what its task must raise."""
+    """A call that waits. amount None: it needs no money. outcome: a Grant, or what its task must raise.
+    in_line: it waits for money."""
 
     order: int
     pool: str
@@ -41,6 +42,7 @@ class Waiting:
     group: str = ""
     outcome: "Grant | Exception | None" = None
     gone: bool = False
+    in_line: bool = False
     wake: anyio.Event = field(default_factory=anyio.Event)
 
     def __lt__(self, other: "Waiting") -> bool:
@@ -209,6 +211,7 @@ def _advance_line(queue: Queue, account: str, now: float, decided: list[Waiting]
     moved = 0
     while (head := queue.first(account)) is not None:
         heappop(queue.lines[account])
+        head.in_line = False
         if queue.has_place(head, now):
             refused_by = _consider(queue, head, now, decided)
         else:
@@ -245,6 +248,7 @@ def _hold(queue: Queue, waiting: Waiting, decided: list[Waiting]) -> Hold | str 
             case Refused(account=account):
                 by = account
     heappush(queue.lines.setdefault(by, []), waiting)
+    waiting.in_line = True
     return by
 
 
@@ -375,13 +379,9 @@ class Admission:
 
     def _why(self, waiting: Waiting) -> tuple[str, float | None]:
         now = anyio.current_time()
-        if waiting.amount is not None and self._in_line(waiting):
+        if waiting.in_line:
             return "budget", None
         if waiting.amount is None:
             return "slot", None
         opens = self.fleet.opens_at(waiting.pool, waiting.tokens, now)
         return self.fleet.why(waiting.pool, now), None if opens == math.inf else opens - now
-
-    def _in_line(self, waiting: Waiting) -> bool:
-        chain = self.ledger.accounts[waiting.account].upwards()
-        return any(waiting in self._queue.lines.get(account.name, ()) for account in chain)

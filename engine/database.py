@@ -17,6 +17,7 @@ import orjson
 
 from .call import Pausing
 from .event import Stamped, body, from_body, kind_of
+from .ledger import Amount
 
 APPLICATION = 0x506F6469  # "Podi", as SQLite's application_id
 SCHEMA = 2
@@ -270,6 +271,20 @@ def kept_secret(db: sqlite3.Connection, new: str) -> str:
     except sqlite3.Error as error:
         raise StoreError(f"cannot keep a secret in the store: {error}") from error
     return str(row[0])
+
+
+def read_spent(db: sqlite3.Connection, run: str) -> Amount:
+    """What all settled tries of run cost: summed by SQLite, since a long run has many."""
+    columns = ", ".join(
+        f"coalesce(sum(json_extract(cast(body as text), '$.spent.{name}')), 0)"
+        for name in Amount._fields
+    )
+    statement = f"select {columns} from events where run = ? and kind in (?, ?)"
+    try:
+        row = db.execute(statement, (run, "call_answered", "call_failed")).fetchone()
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot read the events of run {run}: {error}") from error
+    return Amount(*row)
 
 
 def read_blob(db: sqlite3.Connection, digest: str) -> str | None:

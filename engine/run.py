@@ -31,10 +31,9 @@ from .caps import budget_of
 from .clients.address import BASE
 from .clients.http import HttpClient
 from .clock import clock_of
-from .event import CallAnswered, CallFailed
 from .fold import Fold, fold_for
 from .journal import Journal
-from .ledger import NOTHING, Ledger, Limit
+from .ledger import Ledger, Limit
 from .library import DiskLibrary, StoredLibrary, allowance
 from .life import Run, live
 from .request import Request, compiled, from_json, to_json
@@ -174,12 +173,8 @@ class Engine:
 
     def _carry_over(self, record: RunRecord) -> None:
         """Charge what an earlier run of the account spent to its own account, for good."""
-        spent = NOTHING
-        for stamped in self._store.events(record.id):
-            if isinstance(stamped.event, CallAnswered | CallFailed):
-                spent = spent.plus(stamped.event.spent)
         self.ledger.open(record.id, Limit(), record.account)
-        self.ledger.charge(record.id, spent)
+        self.ledger.charge(record.id, self._store.spent(record.id))
 
     def runs(self) -> list[RunRecord]:
         """Every run of the store, the newest first."""

@@ -28,10 +28,12 @@ from .database import (
     read_blob,
     read_events,
     read_orders,
+    read_spent,
     write_order,
 )
 from .event import Ordered, Stamped, body
 from .journal import Journal
+from .ledger import Amount
 from .lock import Owner, RunLock, own, owner_of
 from .lock import RunOwned as RunOwned
 from .value import Json
@@ -207,6 +209,10 @@ class Store:
         while page := read_events(self._db, run, after, PAGE):
             yield from page
             after = page[-1].number
+
+    def spent(self, run: str) -> Amount:
+        """What the tries of run that are settled on disk cost."""
+        return read_spent(self._db, run)
 
     def blob(self, digest: str) -> str:
         """The text kept under digest. Raises KeyError where there is none."""

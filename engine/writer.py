@@ -48,6 +48,7 @@ class Writer:
         self._kept: list[Job] = []
         self._broken: dict[str, DiskError] = {}
         self._events: dict[Job, anyio.Event] = {}
+        self._dead: DiskError | None = None
 
     def put(self, job: Job) -> None:
         """Write job soon: with the thread at once, without it at the next `wait` or `flush`."""
@@ -62,6 +63,8 @@ class Writer:
         if self._queue is None:
             self.flush()
             await anyio.lowlevel.cancel_shielded_checkpoint()
+        elif self._dead is not None:
+            raise self._dead
         elif not job.done:
             event = self._events[job] = anyio.Event()
             with anyio.CancelScope(shield=True):
@@ -90,6 +93,7 @@ class Writer:
             return
         self.flush()
         queue = self._queue = SimpleQueue[Job | None]()
+        self._dead = None
         db = connect(self._path, threads=True)
         try:
             async with anyio.create_task_group() as group:
@@ -111,8 +115,9 @@ class Writer:
                 )
         finally:
             # Nobody may wait for a thread that is gone, even if it went by a mistake of ours.
+            self._dead = DiskError("the writer of the store has stopped")
             for job, event in self._events.items():
-                job.error = DiskError("the writer of the store has stopped")
+                job.error = self._dead
                 event.set()
 
     def _work(self, db: sqlite3.Connection, queue: "SimpleQueue[Job | None]") -> None:

@@ -302,3 +302,17 @@ async def test_a_torn_log_opens_to_a_prefix_without_a_gap(
         assert later[-1].event == intent("after")
         await taken.close()
     store.close()
+
+
+@pytest.mark.anyio
+async def test_what_a_run_spent_is_summed_by_the_store(path: Path) -> None:
+    with closing(Store.open(path)) as store:
+        journal = store.create(record())
+        assert store.spent("r1") == NOTHING
+        await fill(journal, 3)
+        total = NOTHING
+        for stamped in store.events("r1"):
+            if isinstance(stamped.event, CallAnswered):
+                total = total.plus(stamped.event.spent)
+        assert store.spent("r1") == total != NOTHING
+        await journal.close()
