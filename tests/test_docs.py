@@ -167,7 +167,7 @@ def test_the_program_that_embeds_the_engine_runs_as_it_is_shown(tmp_path: Path) 
 def test_the_verifier_of_the_page_judges_as_it_says(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "verifier.md").read_text("utf-8")
     [code] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
-    [task] = re.findall(r"^    task haiku \{\n.*?^    \}$", page, flags=re.MULTILINE | re.DOTALL)
+    task = re.findall(r"^    task haiku \{\n.*?^    \}$", page, flags=re.MULTILINE | re.DOTALL)[0]
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks" / "haiku.py").write_text(code)
     (tmp_path / "poem.team").write_text("edition 2026\n\n" + dedent(task) + "\n")
