@@ -47,6 +47,7 @@ from .reuse import Reuse
 from .tokens import estimate, spent, worst
 from .value import Verdict
 
+Pace = Callable[[], Awaitable[None]]
 Verify = Callable[[VerifierCall], Awaitable[Verdict]]
 # A verifier that errs so often running says nothing about the attempts.
 BROKEN_AFTER = 3
@@ -107,6 +108,7 @@ class Path:
     pools: Mapping[str, str]
     reuse: Reuse | None = None
     salt: str = ""
+    pace: Pace = anyio.lowlevel.checkpoint
     errors: dict[str, int] = field(default_factory=dict[str, int])
     judging: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
 
@@ -123,22 +125,24 @@ def handler(
     pools: Mapping[str, str] = MappingProxyType({}),
     reuse: Reuse | None = None,
     salt: str = "",
+    pace: Pace = anyio.lowlevel.checkpoint,
 ) -> Handler:
     """The run's door to the world. models by name, for their prices; chance spreads resends.
     pools: the fleet's names of models that it knows under another than the program's.
     reuse: answers of an earlier run, which cost nothing here. salt: as ModelCall's, for all calls.
+    pace: waited for before a recorded answer is given again.
 
     Raises BudgetExhausted, CallError, Interrupted (with its kinds Outage, VerifierBroken and DiskError,
     after which the gate is closed), Diverged. Cancelled, a call in flight is charged at its hold and
     leaves no slot, no hold and no stream behind.
     """
-    path = Path(journal, admission, client, models, verify, chance, gate, pools, reuse, salt)
+    path = Path(journal, admission, client, models, verify, chance, gate, pools, reuse, salt, pace)
 
     async def call(call: Call) -> Reply:
         request = request_digest(call)
         known = journal.answered(call.address, request)
         if known is not None:
-            await anyio.lowlevel.checkpoint()
+            await pace()
             return known
         try:
             if isinstance(call, VerifierCall):
@@ -159,7 +163,7 @@ async def _judge_once(path: Path, call: VerifierCall, request: str) -> Reply:
     while True:
         known = path.journal.judged(request)
         if known is not None:
-            await anyio.lowlevel.checkpoint()
+            await path.pace()
             return known
         if request not in path.judging:
             break

@@ -5,7 +5,7 @@ seconds since the epoch, of the machine that ran it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from .call import Usage, usage_body
@@ -14,12 +14,16 @@ from .ledger import Amount
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """Once for each life of a run; life counts from 1. pid and host: the owner."""
+    """Once for each life of a run; life counts from 1. pid and host: the owner.
+
+    windows: the context of each model by name, in tokens, as its servers told.
+    """
 
     life: int
     pid: int
     host: str
     version: str
+    windows: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from functools import reduce
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import orjson
 
 from podium.dsl.program import Budget, Program, Task
@@ -24,7 +25,7 @@ from .baseline import score_baselines
 from .call import Client
 from .caps import budget_of
 from .clock import first_of
-from .dispatch import Gate, Verify, handler
+from .dispatch import Gate, Pace, Verify, handler
 from .event import (
     AccountOpened,
     NodeEnded,
@@ -100,6 +101,7 @@ class Run:
     folded: Fold = field(default_factory=Fold)
     reins: Reins | None = None
     reuse: Reuse | None = None
+    pace: Pace = anyio.lowlevel.checkpoint
     _ended: anyio.Event = field(default_factory=anyio.Event)
     _result: RunResult | None = None
     _error: Exception | None = None
@@ -213,7 +215,7 @@ async def live(
     began = now()
     end = End(Cancelled())
     try:
-        _begin(run, journal, ledger)
+        _begin(run, journal, ledger, access.windows)
         world = replace(
             _world(run, journal, access, ledger, verify), by=_ends_by(run.program, journal, now)
         )
@@ -230,10 +232,11 @@ async def live(
             await _close(run, journal, end, before + now() - began)
 
 
-def _begin(run: Run, journal: Journal, ledger: Ledger) -> None:
+def _begin(run: Run, journal: Journal, ledger: Ledger, windows: Mapping[str, int]) -> None:
     """The first events of a life; the ledger as the journal has it."""
     journal.restore(ledger)
-    journal.emit(RunStarted(journal.life + 1, os.getpid(), socket.gethostname(), VERSION))
+    owner = os.getpid(), socket.gethostname()
+    journal.emit(RunStarted(journal.life + 1, *owner, VERSION, dict(windows)))
     pending = run.store.orders(run.id, last_taken(journal))
     for order in pending:  # a pause or a stop among them was for an earlier life
         journal.emit(order)
@@ -265,6 +268,7 @@ def _world(run: Run, journal: Journal, access: Access, ledger: Ledger, verify: V
         gate=run.gate,
         pools=access.pools,
         reuse=run.reuse,
+        pace=run.pace,
         salt=access.salt,
     )
     return World(

@@ -21,6 +21,7 @@ from typing import Self, cast
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 
 from podium.dsl.program import Budget, Clock, Program
 from podium.dsl.source import Source
@@ -31,6 +32,7 @@ from .caps import budget_of
 from .clients.address import BASE
 from .clients.http import HttpClient
 from .clock import clock_of
+from .dispatch import Pace
 from .fold import Fold, fold_for
 from .journal import Journal
 from .ledger import Ledger, Limit
@@ -262,16 +264,18 @@ class Engine:
         program: Program | None = None,
         secrets: Mapping[str, str] | None = None,
         bindings: Bindings | None = None,
+        pace: Pace = anyio.lowlevel.checkpoint,
     ) -> Run:
         """Take up a run where it stopped: the latest that has not ended, or the one named.
 
         It runs the texts it began with. program: for a run that was started from a Program object.
+        pace: waited for before each recorded answer is given again.
         Raises KeyError on an unknown run, RunOwned where another process has it, NotResumable.
         """
         record = self._record(run)
         if program is None:
             program = self._compiled_again(record)
-        begin = partial(self._take, record, program)
+        begin = partial(self._take, record, program, pace)
         resumed: Run = await self._tasks.start(self._carry, program, begin, secrets, bindings)
         return resumed
 
@@ -368,10 +372,12 @@ class Engine:
                 if error.run != record.id:
                     raise
 
-    def _take(self, record: RunRecord, program: Program) -> tuple[Run, Journal]:
+    def _take(self, record: RunRecord, program: Program, pace: Pace) -> tuple[Run, Journal]:
         folded = fold_for(program)
         journal = self._store.take(record.id, folded.add)
-        return self._new_run(record, program, journal, folded), journal
+        run = self._new_run(record, program, journal, folded)
+        run.pace = pace
+        return run, journal
 
     def _new_run(self, record: RunRecord, program: Program, journal: Journal, folded: Fold) -> Run:
         account = record.account or None

@@ -18,6 +18,7 @@ from .exits import ShellError
 from .inputs import Asked
 from .loading import Loaded, load, params
 from .options import caps_options, model_options, params_option, viewing, viewing_options
+from .replaying import replay_run
 from .reports import reject, show
 from .safe import safe
 from .session import RunningRun, carry
@@ -80,6 +81,11 @@ def _declared(text: str) -> str:
 @click.option(
     "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
 )
+@click.option(
+    "--replay",
+    metavar="STORE",
+    help="Run a recorded run of STORE again without a server, and compare: podium run --replay STORE [RUN].",
+)
 @detach_option
 @viewing_options
 @click.pass_context
@@ -101,6 +107,7 @@ def command(
     models: tuple[str, ...],
     prices: tuple[str, ...],
     allow: tuple[str, ...],
+    replay: str | None,
     detached: bool,
     **shown: Any,
 ) -> None:
@@ -127,6 +134,8 @@ def command(
     )
     doors = ctx.obj or Doors()
     view = viewing(**shown)
+    if replay is not None:
+        ctx.exit(replay_run(replay, file, seed=seed, as_json=view.as_json))
     if detached:
         detach(ctx, store=view.store, as_json=view.as_json)
     try:
