@@ -122,6 +122,8 @@ def _may_refuse(program: Program) -> bool:
     seats = [role.budget for flow in flows for role in _roles(flow) if role.budget is not None]
     if program.by:
         return True
+    if program.by:  # the clock
+        return True
     if all(budget == Budget() for budget in (*budgets, *seats)):
         return False
     split = program.split == "even" or any(

@@ -21,6 +21,7 @@ def touched(program: Program) -> dict[str, list[str]]:
         "Variables": sorted(variables),
         "Files": files,
         "Python": sorted(python),
+        "Writes": [] if program.out is None else [program.out],
     }
 
 

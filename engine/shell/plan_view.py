@@ -124,7 +124,8 @@ def bound(binding: Binding) -> str:
 def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     """What else there is to say, a line each. needed: what the run lacks, as a clause of help."""
     if needed:
-        yield f"No budget, and the model is not free: {needed}."
+        why = "a price is not known" if planned.total.usd is None else "the model is not free"
+        yield f"No budget, and {why}: {needed}."
     elif planned.binding is not None:
         yield f"Binding budget: {bound(planned.binding)}."
     else:

@@ -60,7 +60,7 @@ def show_value(name: str, value: Json) -> str:
         case str():
             return value
         case Sequence():
-            return " and ".join(show_value(name, one) for one in value) or "nothing"
+            return " and ".join(show_value(name, one) for one in value) or "none"
         case _:
             return str(value)
 

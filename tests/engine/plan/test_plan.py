@@ -9,6 +9,7 @@ from podium.dsl.bounds import bounds
 from podium.dsl.program import (
     Budget,
     Ceo,
+    Clock,
     Fallback,
     Flag,
     Flow,
@@ -156,6 +157,12 @@ def test_where_a_budget_may_run_out_one_reply_will_do() -> None:
     assert planned(flow, Budget(tokens=1_000_000)).total.calls == Range(5, 5, 5)
     assert planned(flow, Budget(tokens=1_200)).total.calls == Range(1, 5, 5)
     assert planned(flow, Budget(seconds=60.0)).total.calls == Range(1, 5, 5)
+
+
+def test_where_the_clock_may_end_a_run_one_reply_will_do() -> None:
+    flow = then(parallel(5, agent(WRITER)), reduce_by("vote"))
+    timed = replace(program(flow, price=PRICE), by=(Clock(7, 0),))
+    assert plan(timed).total.calls == Range(1, 5, 5)
 
 
 def test_a_price_that_nobody_told_makes_dollars_unknown_and_nothing_else() -> None:

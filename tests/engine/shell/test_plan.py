@@ -165,7 +165,7 @@ def test_every_default_in_force_is_shown(folder: Path) -> None:
     shown = planned("chief.team", "main").stdout
     start = shown.splitlines().index("In force, defaults included:")
     assert shown.splitlines()[start + 1 : start + 9] == [
-        "  run main: budget [5 calls], on_exhausted best, split pooled, max_agents 10,000, seed 0",
+        "  run main: budget [5 calls], by none, on_exhausted best, split pooled, max_agents 10,000, seed 0",
         "  model fast: context 4,000 tokens, $2.00 in, $2.00 cached, $2.00 written to cache, "
         "$8.00 out per 1M tokens, inflight all",
         "  main/1.parallel: stop none, need 1, split pooled, inflight all",
@@ -188,6 +188,7 @@ def test_the_json_says_where_parameters_come_from_and_what_is_touched(folder: Pa
         "variables": ["FAST_KEY"],
         "files": ["paid.team"],
         "python": ["checks.sums:score"],
+        "writes": [],
     }
     assert answer["settings"]["budget"] == {"calls": 5}
     assert answer["models"]["fast"]["usd_per_million"]["output"] == 8.0
