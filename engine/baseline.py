@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from podium.dsl.program import Task
 
 from .fold import BASELINE
-from .outcome import STOP, Failed, Finished, Outcome, Passed, Paused, Stopped
+from .outcome import Failed, Finished, Outcome, Passed, Paused
 from .scope import World
 from .value import Attempt
 from .verdicts import verdict_on
@@ -48,8 +48,6 @@ async def score_baselines(world: World, tasks: Sequence[tuple[str, Task]]) -> Ou
         group.cancel_scope.cancel()
     if ends:  # before a pause: where verifiers err one after another, the run would pause for that
         return ends[0]
-    if walk.paused == STOP:
-        return Stopped("user")
     return None if walk.paused is None else Paused(walk.paused)
 
 

@@ -12,7 +12,7 @@ from podium.dsl.program import Task
 from podium.engine import Engine
 from podium.engine.call import ModelCall
 from podium.engine.event import CallIntended
-from podium.engine.outcome import Failed, Finished
+from podium.engine.outcome import Failed, Finished, Paused, Stopped
 from podium.engine.result import RunResult
 from podium.engine.store import Store
 from podium.engine.testing import Say, ScriptedClient
@@ -223,3 +223,36 @@ async def test_a_slow_baseline_uses_the_time_of_the_run(tmp_path: Path) -> None:
         result = await run.result()
     assert result.attempt is None
     assert [node.reason for node in result.folded.nodes.values()][1] == "time budget of run main"
+
+
+@pytest.mark.parametrize("order", ["pause", "stop"])
+async def test_an_order_in_the_midst_of_them_sends_nothing(
+    in_project: Callable[[str], Path], order: str
+) -> None:
+    folder = in_project('{"q": "a", "known": "abc"}\n{"q": "b", "known": "ab"}\n')
+    asked: list[str] = []
+
+    async def slow(attempt: Attempt, task: Task) -> float:
+        asked.append(attempt.text)
+        await anyio.sleep(8)
+        return 1.0
+
+    program = ROWS.replace('python("check:judge")', 'python("check:judge", inflight = 1)')
+    client = ScriptedClient(["1", "22"])
+    async with engine(folder, client, Judge()) as opened:
+        run = await opened.start(program, bindings={"check:judge": slow})
+        await anyio.sleep(1)
+        run.pause() if order == "pause" else run.stop()
+        result = await run.result()
+        assert client.seen == []
+        assert len(asked) == (1 if order == "pause" else 2)  # a stop still has its verifiers
+        assert result.outcome == (Paused("user") if order == "pause" else Stopped("user"))
+        assert result.resumable == (order == "pause")
+        if order == "pause":
+            again = await opened.resume(run.id, bindings={"check:judge": slow})
+            result = await again.result()
+            assert sorted(asked[:2]) == ["ab", "abc"]
+            assert sorted(asked[2:]) == ["1", "22"]
+            assert len(client.seen) == 2
+            assert result.folded.baseline is not None
+            assert result.folded.baseline.tasks == 2
