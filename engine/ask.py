@@ -31,7 +31,7 @@ async def ask(here: Here, call: Call) -> Reply:
     earlier = recall(here.recorder, mark, "no_answer")
     if earlier is not None:
         raise await _again(here, cast(Sequence[str], earlier))
-    await _reach(here, mark)
+    await _reach(here, call, mark)
     for guard in here.guards:
         guard.open[mark] = here.address
     await _in_time(here, call)
@@ -100,14 +100,17 @@ async def _again(here: Here, earlier: Sequence[str]) -> Exception:
     return CallError(cast(FailureKind, earlier[1]), earlier[2])
 
 
-async def _reach(here: Here, mark: str) -> None:
-    """Stop here if the call was cut by a deadline in an earlier life."""
+async def _reach(here: Here, call: Call, mark: str) -> None:
+    """Stop here if the call was cut by a deadline in an earlier life, or had not begun when that struck."""
     for guard in here.guards:
         if guard.cut is not None and mark in guard.cut.open:
             guard.open[mark] = here.address
             guard.reached.add(mark)
             guard.check()
             await anyio.sleep_forever()
+    is_new = isinstance(call, ModelCall) and not here.world.known(call.address)
+    if is_new and any(guard.cut is not None for guard in here.guards):
+        await anyio.sleep_forever()
 
 
 async def _in_time(here: Here, call: Call) -> None:

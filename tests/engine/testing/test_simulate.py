@@ -58,6 +58,7 @@ FLOWS: dict[str, Flow] = {
         Limited("parallel", HERE, parallel(4, team(2)), Budget(calls=9), "shrink"),
         reduce_by("best"),
     ),
+    "plenty": then(parallel(8, team(2)), reduce_by("best")),
     "timed": then(
         Limited("parallel", HERE, parallel(4, team(2, ceo=CHIEF)), Budget(seconds=25.0)),
         reduce_by("best"),
@@ -242,3 +243,10 @@ def test_a_run_that_fails_says_so_in_its_result() -> None:
     )
     assert isinstance(simulation.result and simulation.result.outcome, Failed)
     assert name_of(simulation.schedule.faults[0].fault) == "quota"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_branch_that_had_not_begun_when_time_ran_out_does_not_begin_on_replay(seed: int) -> None:
+    waiting = replace(whole("plenty"), budget=Budget(tokens=16_000, seconds=12.0))
+    simulation = simulate(waiting, seed=seed, servers=SMALL)
+    assert not simulation.violations, simulation.told()
