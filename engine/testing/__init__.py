@@ -5,7 +5,7 @@ Strategies of whole programs are in `podium.engine.testing.strategies`, which ne
 
 from .agents import Agents, Law, Speech, mark, power_law, scored
 from .clock import in_virtual_time
-from .faults import FAULTS, Fault, Placed, Schedule, name_of, schedule, simpler
+from .faults import FAULTS, Fault, Placed, Schedule, name_of, placed, schedule, simpler
 from .fleet import Server, SimulatedFleet
 from .invariants import Violation, violations
 from .scripted import Fail, Memory, Played, Say, ScriptedClient, play, scripted_world
@@ -31,6 +31,7 @@ __all__ = [
     "in_virtual_time",
     "mark",
     "name_of",
+    "placed",
     "play",
     "power_law",
     "schedule",

@@ -6,6 +6,9 @@ Each fault says at its head what it stands for. A fault has no time of its own: 
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
+
+from podium.dsl import program
 
 from .spots import is_at
 
@@ -29,10 +32,10 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Calls that begin within for_s seconds take factor times as long. Healthy, and not to be sent again."""
+    """Replies to what is asked within for_s seconds begin later_s later. Healthy, and not to be sent again."""
 
-    factor: float = 20.0
-    for_s: float = 300.0
+    later_s: float = 120.0
+    for_s: float = inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class Truncated:
 
 
 @dataclass(frozen=True, slots=True)
-class Garbled:
+class BadJson:
     """One reply cannot be read in the shape that was asked for."""
 
 
@@ -104,17 +107,19 @@ class VerifierError:
 
 
 @dataclass(frozen=True, slots=True)
-class DiskFull:
+class FullDisk:
     """The store takes nothing for for_s seconds: the run pauses, and is resumed when there is room."""
 
     for_s: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
-    """The process is gone, as by SIGKILL, at the transaction after `commits` more; then it is resumed."""
+class Crash:
+    """The process is gone, as by SIGKILL, `commits` transactions after its time, or behind so many answered
+    calls if `answers` is given; then the run is resumed."""
 
     commits: int = 0
+    answers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +140,10 @@ ServerFault = (
     | Quota
     | NoUsage
     | Truncated
-    | Garbled
+    | BadJson
     | Empty
 )
-Fault = ServerFault | VerifierError | DiskFull | Kill | Cancel
+Fault = ServerFault | VerifierError | FullDisk | Crash | Cancel
 
 # By the name that a `test` block uses.
 FAULTS: Mapping[str, type[Fault]] = {
@@ -154,11 +159,11 @@ FAULTS: Mapping[str, type[Fault]] = {
     "quota": Quota,
     "no_usage": NoUsage,
     "truncated": Truncated,
-    "garbled": Garbled,
+    "bad_json": BadJson,
     "empty": Empty,
     "verifier_error": VerifierError,
-    "disk_full": DiskFull,
-    "kill": Kill,
+    "full_disk": FullDisk,
+    "crash": Crash,
     "cancel": Cancel,
 }
 _NAMES = {made: name for name, made in FAULTS.items()}
@@ -174,7 +179,8 @@ def name_of(fault: Fault) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """fault, from at_s virtual seconds on. A fault of single requests hits the next `times` of them.
+    """fault, from at_s virtual seconds on. A fault of single requests hits the next `times` of them, or, if
+    share is given, that share of all of them, by chance.
 
     where: part of an address (`r1.m2`, `3.squad`, `squad`), or a model's name; "" is everywhere.
     An outage, a full disk, a kill and a cancellation are everywhere.
@@ -184,9 +190,32 @@ class Placed:
     at_s: float = 0.0
     where: str = ""
     times: int = 1
+    share: float | None = None
 
     def meets(self, address: str, model: str = "") -> bool:
         return self.where in ("", model) or is_at(address, self.where)
+
+
+def placed(given: program.Fault) -> Placed:
+    """A fault of a `test` block, as the simulator takes it."""
+    args = given.args
+    match given.name:
+        case "outage":
+            return Placed(Outage(args["time"]), args["after"])
+        case "busy":
+            return Placed(Busy(args["time"], None), args["after"])
+        case "slow":
+            return Placed(Slow(args["time"]), args["after"])
+        case "full_disk":
+            return Placed(FullDisk(args["time"]), args["after"])
+        case "crash":
+            return Placed(Crash(answers=int(args["after"])))
+        case name:
+            which, fault = args["which"], FAULTS[name]()
+            # A number of calls is whole, a share is a fraction.
+            return (
+                Placed(fault, times=which) if isinstance(which, int) else Placed(fault, share=which)
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,18 +247,18 @@ def schedule(
     places: where a fault may be, besides everywhere. Early times are likelier, as runs are short.
     """
     chance = random.Random(f"schedule {seed}")
-    placed = [
+    drawn = [
         _placed(chance, chance.choice(faults), within_s, places)
         for _ in range(chance.randint(0, most))
     ]
-    return Schedule(seed, tuple(sorted(placed, key=lambda one: one.at_s)))
+    return Schedule(seed, tuple(sorted(drawn, key=lambda one: one.at_s)))
 
 
 def _placed(chance: random.Random, fault: Fault, within_s: float, places: Sequence[str]) -> Placed:
     at_s = round(within_s * chance.random() ** 2, 3)
     where = chance.choice(places) if places and chance.random() < 0.5 else ""
-    if isinstance(fault, Kill):
-        fault = Kill(chance.randint(0, 12))
+    if isinstance(fault, Crash):
+        fault = Crash(chance.randint(0, 12))
     return Placed(fault, at_s, where, chance.choice((1, 1, 2, 5)))
 
 
@@ -254,10 +283,12 @@ def simpler(schedule: Schedule) -> Iterator[Schedule]:
 _LATEST_S = 3600.0
 
 
-def _simpler(placed: Placed) -> Iterator[Placed]:
-    if placed.times > 1:
-        yield replace(placed, times=1)
-    if placed.where:
-        yield replace(placed, where="")
-    if placed.at_s * 2 + 1 < _LATEST_S:
-        yield replace(placed, at_s=float(round(placed.at_s * 2 + 1)))
+def _simpler(one: Placed) -> Iterator[Placed]:
+    if one.times > 1:
+        yield replace(one, times=1)
+    if one.share is not None:
+        yield replace(one, share=None)
+    if one.where:
+        yield replace(one, where="")
+    if one.at_s * 2 + 1 < _LATEST_S:
+        yield replace(one, at_s=float(round(one.at_s * 2 + 1)))

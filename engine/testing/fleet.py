@@ -18,11 +18,11 @@ from podium.dsl.program import Model
 from ..call import CallError, Finish, ModelCall, ModelReply, Replica, Usage
 from .agents import Speak
 from .faults import (
+    BadJson,
     Broken,
     Cut,
     Empty,
     Fault,
-    Garbled,
     NoUsage,
     Overflow,
     Page,
@@ -114,7 +114,7 @@ class SimulatedFleet:
             took = server.latency_s + fresh / server.prefill
             took += reply.usage.output / server.decode
             took *= 1 + server.jitter * chance.uniform(-1, 1)
-            took *= self.weather.slowness(call.address, replica.model, self._now())
+            took += self.weather.delay(call.address, replica.model, self._now())
             await self._worked(replica, reply.usage, took, fault)
         return _untold(reply) if isinstance(fault, NoUsage) else reply
 
@@ -224,7 +224,7 @@ def _marred(text: str, fault: Fault | None) -> str:
     match fault:
         case Empty():
             return ""
-        case Garbled():
+        case BadJson():
             return text[::-1].replace("}", ")").replace('"', "'")
         case Truncated():
             return text[: max(1, len(text) // 2)]

@@ -31,7 +31,7 @@ from ..verify import Bindings
 from .agents import Agents, Law, Speak, power_law
 from .clock import in_virtual_time
 from .disk import Disk, Killed, simulated_disk
-from .faults import Cancel, Kill, Placed, Schedule
+from .faults import Cancel, Crash, Placed, Schedule
 from .fleet import Server, SimulatedFleet, server_of
 from .invariants import Book, Books, Violation, above, billed, books, sum_of, violations
 from .judging import SimulatedJudging
@@ -129,6 +129,8 @@ class _World:
     due: list[Placed] = field(default_factory=list[Placed])
     books: Books = field(default_factory=dict[str, Book])
     wrong: list[Violation] = field(default_factory=list[Violation])
+    crashes: set[int] = field(default_factory=set[int])
+    answers: int = 0
     result: RunResult | None = None
     error: Exception | None = None
     lives: int = 0
@@ -138,8 +140,9 @@ class _World:
         weather = Weather(self.schedule)
         client = SimulatedFleet(self.speak, self.servers, weather, self.schedule.seed)
         judging = SimulatedJudging(self.law, weather, self.schedule.seed)
-        self.disk.full = lambda: weather.disk_full(anyio.current_time())
+        self.disk.full = lambda: weather.disk_is_full(anyio.current_time())
         self.due = weather.strokes()
+        self.crashes = weather.crashes()
         with anyio.move_on_after(self.horizon_s) as scope:
             while await self._life(client, judging):  # noqa: ASYNC110  # somebody's absence, no polling
                 await anyio.sleep(AWAY_S)
@@ -192,7 +195,7 @@ class _World:
         while self.due:
             await anyio.sleep(max(0.0, self.due[0].at_s - anyio.current_time()))
             fault = self.due.pop(0).fault
-            if isinstance(fault, Kill):
+            if isinstance(fault, Crash):
                 self.disk.dies_in = fault.commits
             elif isinstance(fault, Cancel) and self.scope is not None:
                 self.scope.cancel()
@@ -228,6 +231,10 @@ class _World:
         event = stamped.event
         if isinstance(event, RunEnded):
             self.books = books(accounts)
+        elif isinstance(event, CallAnswered):
+            self.answers += 1
+            if self.answers in self.crashes:
+                self.disk.dies_in = 1  # this answer is still written
         account = accounts.get(getattr(event, "account", ""))
         for one in () if account is None else account.upwards():
             if text := above(one.limit, one.spent.plus(one.held).minus(one.overrun)):

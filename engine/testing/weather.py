@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from random import Random
 from typing import TypeVar
 
 from .faults import (
     Busy,
     Cancel,
-    DiskFull,
+    Crash,
     Fault,
-    Kill,
+    FullDisk,
     Outage,
     Placed,
     Schedule,
@@ -18,7 +19,7 @@ from .faults import (
     VerifierError,
 )
 
-F = TypeVar("F", bound=Outage | Busy | Slow | DiskFull)
+F = TypeVar("F", bound=Outage | Busy | Slow | FullDisk)
 
 
 @dataclass(slots=True)
@@ -27,13 +28,14 @@ class Weather:
 
     schedule: Schedule = field(default_factory=Schedule)
     _left: dict[int, int] = field(default_factory=dict[int, int])
+    _tries: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
 
     def __post_init__(self) -> None:
         self._left = {i: placed.times for i, placed in enumerate(self.schedule.faults)}
 
     def strikes(self, address: str, model: str, now: float) -> Fault | None:
         """The fault of single requests that hits this try of a model call; it is then used up."""
-        lasting = Outage | Busy | Slow | VerifierError | DiskFull | Kill | Cancel
+        lasting = Outage | Busy | Slow | VerifierError | FullDisk | Crash | Cancel
         return self._take(lambda fault: not isinstance(fault, lasting), address, model, now)
 
     def judging_fails(self, address: str, now: float) -> bool:
@@ -52,34 +54,47 @@ class Weather:
     def busy(self, address: str, model: str, now: float) -> Busy | None:
         return self._reigning(Busy, address, model, now)
 
-    def slowness(self, address: str, model: str, now: float) -> float:
-        """How many times as long a call that begins now takes."""
+    def delay(self, address: str, model: str, now: float) -> float:
+        """How much later the reply to a call that begins now begins."""
         slow = self._reigning(Slow, address, model, now)
-        return 1.0 if slow is None else slow.factor
+        return 0.0 if slow is None else slow.later_s
 
     def _take(
         self, wanted: Callable[[Fault], bool], address: str, model: str, now: float
     ) -> Fault | None:
         for i, placed in enumerate(self.schedule.faults):
-            due = self._left[i] > 0 and placed.at_s <= now
-            if due and wanted(placed.fault) and placed.meets(address, model):
-                self._left[i] -= 1
+            due = placed.at_s <= now and wanted(placed.fault) and placed.meets(address, model)
+            if due and self._hits(i, placed, address):
                 return placed.fault
         return None
+
+    def _hits(self, i: int, placed: Placed, address: str) -> bool:
+        """Whether fault i hits this try, one of its own; a share is drawn anew for each."""
+        if placed.share is not None:
+            tries = self._tries[i, address] = self._tries.get((i, address), 0) + 1
+            return Random(f"{self.schedule.seed} {i} {address} {tries}").random() < placed.share
+        self._left[i] -= 1
+        return self._left[i] >= 0
 
     def _reigning(self, kind: type[F], address: str, model: str, now: float) -> F | None:
         for placed in self.schedule.faults:
             fault = placed.fault
             if not isinstance(fault, kind) or not placed.at_s <= now < placed.at_s + fault.for_s:
                 continue
-            if kind in (Outage, DiskFull) or placed.meets(address, model):
+            if kind in (Outage, FullDisk) or placed.meets(address, model):
                 return fault
         return None
 
-    def disk_full(self, now: float) -> bool:
-        return self._reigning(DiskFull, "", "", now) is not None
+    def disk_is_full(self, now: float) -> bool:
+        return self._reigning(FullDisk, "", "", now) is not None
 
     def strokes(self) -> list[Placed]:
-        """Kills and cancellations, in the order of their times."""
-        own = [p for p in self.schedule.faults if isinstance(p.fault, Kill | Cancel)]
+        """Crashes and cancellations at a time, in its order."""
+        own = [p for p in self.schedule.faults if isinstance(p.fault, Crash | Cancel)]
+        own = [p for p in own if not (isinstance(p.fault, Crash) and p.fault.answers is not None)]
         return sorted(own, key=lambda placed: placed.at_s)
+
+    def crashes(self) -> set[int]:
+        """Behind how many answered calls the process dies."""
+        faults = [p.fault for p in self.schedule.faults]
+        return {f.answers for f in faults if isinstance(f, Crash) and f.answers is not None}

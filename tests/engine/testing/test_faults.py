@@ -1,7 +1,10 @@
 """Schedules of faults: drawn from a seed, and made smaller."""
 
-from podium.engine.testing import FAULTS, Placed, Schedule, name_of, schedule, simpler
-from podium.engine.testing.faults import Cut, Kill, Outage, Slow, VerifierError
+from podium.dsl.faults import FAULTS as LANGUAGE
+from podium.dsl.program import Fault
+from podium.engine.testing import FAULTS, Placed, Schedule, name_of, placed, schedule, simpler
+from podium.engine.testing.faults import Crash, Cut, Outage, Slow, VerifierError
+from podium.engine.testing.programs import HERE
 from podium.engine.testing.weather import Weather
 
 
@@ -17,7 +20,7 @@ def test_a_seed_gives_one_schedule_in_the_order_of_its_times() -> None:
 
 
 def test_shrinking_ends_at_the_fault_that_matters() -> None:
-    plan = Schedule(1, (Placed(Cut(), 1.0, times=5), Placed(Outage(), 3.0), Placed(Kill(), 9.0)))
+    plan = Schedule(1, (Placed(Cut(), 1.0, times=5), Placed(Outage(), 3.0), Placed(Crash(), 9.0)))
 
     def fails(plan: Schedule) -> bool:
         return any(isinstance(p.fault, Outage) and p.at_s < 100 for p in plan.faults)
@@ -42,7 +45,7 @@ def test_what_lasts_is_no_fault_of_one_request() -> None:
     weather = Weather(Schedule(0, (Placed(Outage(10.0), 5.0), Placed(Slow(3.0, 10.0), 5.0))))
     assert weather.strikes("a", "m", 6.0) is None
     assert [weather.down(now) for now in (4.9, 5.0, 14.9, 15.0)] == [False, True, True, False]
-    assert weather.slowness("a", "m", 6.0) == 3.0
+    assert [weather.delay("a", "m", now) for now in (6.0, 16.0)] == [3.0, 0.0]
     assert weather.goes_down(1.0, 9.0) == 5.0
 
 
@@ -50,3 +53,24 @@ def test_a_verifier_error_leaves_model_calls_alone() -> None:
     weather = Weather(Schedule(0, (Placed(VerifierError()),)))
     assert weather.strikes("a", "m", 1.0) is None
     assert [weather.judging_fails("a/v", 1.0) for _ in range(2)] == [True, False]
+
+
+def test_a_share_of_all_requests_is_hit_by_chance_and_a_retry_has_a_chance_of_its_own() -> None:
+    weather = Weather(Schedule(0, (Placed(Cut(), share=0.25),)))
+    hits = [weather.strikes(f"a/{i // 2}", "m", 1.0) is not None for i in range(2000)]
+    assert 430 < sum(hits) < 570
+    assert 30 < sum(a and b for a, b in zip(hits[::2], hits[1::2], strict=True)) < 100
+
+
+def test_every_fault_of_the_language_can_be_simulated() -> None:
+    for name, spec in LANGUAGE.items():
+        defaults = {p.name: p.default for p in spec.params}
+        args = {n: v if isinstance(v, int | float) else 7 for n, v in defaults.items()}
+        assert name_of(placed(Fault(name, args, HERE)).fault) == name
+
+
+def test_a_fault_of_the_language_keeps_its_numbers() -> None:
+    assert placed(Fault("outage", {"time": 30.0, "after": 5.0}, HERE)) == Placed(Outage(30.0), 5.0)
+    assert placed(Fault("cut", {"which": 3}, HERE)) == Placed(Cut(), times=3)
+    assert placed(Fault("cut", {"which": 1.0}, HERE)) == Placed(Cut(), share=1.0)
+    assert placed(Fault("crash", {"after": 4}, HERE)) == Placed(Crash(answers=4))

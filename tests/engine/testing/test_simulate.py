@@ -6,7 +6,14 @@ from dataclasses import replace
 import pytest
 
 from podium.dsl.program import Budget, Ceo, Flow, Limited, OutputField, Program, Task, Verifier
-from podium.engine.event import CallAnswered, CallFailed, CallIntended, CallWaits, NodeEnded
+from podium.engine.event import (
+    CallAnswered,
+    CallFailed,
+    CallIntended,
+    CallWaits,
+    NodeEnded,
+    RunStarted,
+)
 from podium.engine.outcome import Failed, Finished, Passed, Paused
 from podium.engine.testing import (
     Placed,
@@ -19,14 +26,14 @@ from podium.engine.testing import (
     simulate,
 )
 from podium.engine.testing.faults import (
+    BadJson,
     Busy,
     Cancel,
+    Crash,
     Cut,
-    DiskFull,
     Empty,
     Fault,
-    Garbled,
-    Kill,
+    FullDisk,
     NoUsage,
     Outage,
     Overflow,
@@ -154,21 +161,21 @@ def test_two_verifier_errors_are_asked_again() -> None:
 
 
 def test_a_full_disk_pauses_the_run_until_there_is_room() -> None:
-    simulation = under(DiskFull(100.0))
+    simulation = under(FullDisk(100.0))
     assert simulation.lives > 1
     assert isinstance(simulation.result and simulation.result.outcome, Passed | Finished)
 
 
 def test_a_disk_that_stays_full_leaves_the_run_paused_whatever_its_budget_says() -> None:
     flow = "capped"
-    simulation = under(DiskFull(300.0), flow=flow)
+    simulation = under(FullDisk(300.0), flow=flow)
     assert simulation.seconds > 300
     assert not isinstance(simulation.result and simulation.result.outcome, Paused)
 
 
 @pytest.mark.parametrize("commits", range(0, 40, 3))
 def test_a_kill_at_any_transaction_loses_nothing_acknowledged(commits: int) -> None:
-    simulation = under(Placed(Kill(commits), 0.0))
+    simulation = under(Placed(Crash(commits), 0.0))
     assert simulation.lives == 2
 
 
@@ -194,7 +201,7 @@ def test_a_fault_of_one_request_is_one_failed_try(fault: Fault, kind: str) -> No
 
 
 def test_a_slow_server_is_not_asked_twice() -> None:
-    simulation = under(Slow(50.0, 1000.0))
+    simulation = under(Slow(500.0))
     asked = [s.event.address for s in simulation.events if isinstance(s.event, CallIntended)]
     assert len(asked) == len(set(asked))
 
@@ -205,7 +212,7 @@ def test_usage_that_is_not_told_is_estimated_upward() -> None:
     assert simulation.result.folded.total.unknown > 0
 
 
-@pytest.mark.parametrize("fault", [Garbled(), Empty()])
+@pytest.mark.parametrize("fault", [BadJson(), Empty()])
 def test_an_unreadable_form_is_asked_for_once_more(fault: Fault) -> None:
     simulation = under(Placed(fault, 0.0, "former"), flow="form")
     assert any(
@@ -250,3 +257,12 @@ def test_a_branch_that_had_not_begun_when_time_ran_out_does_not_begin_on_replay(
     waiting = replace(whole("plenty"), budget=Budget(tokens=16_000, seconds=12.0))
     simulation = simulate(waiting, seed=seed, servers=SMALL)
     assert not simulation.violations, simulation.told()
+
+
+@pytest.mark.parametrize("answers", [1, 4, 9])
+def test_a_crash_behind_so_many_answers_keeps_them(answers: int) -> None:
+    simulation = under(Placed(Crash(answers=answers)))
+    assert simulation.lives == 2
+    kept = [s.event for s in simulation.events]
+    second = max(i for i, event in enumerate(kept) if isinstance(event, RunStarted))
+    assert sum(isinstance(event, CallAnswered) for event in kept[:second]) == answers
