@@ -164,6 +164,17 @@ def test_the_program_that_embeds_the_engine_runs_as_it_is_shown(tmp_path: Path) 
 
 
 @pytest.mark.slow
+def test_the_simulation_of_the_page_keeps_its_promises() -> None:
+    page = (ROOT / "docs" / "simulator.md").read_text("utf-8")
+    [program] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "calls in" in done.stdout
+
+
+@pytest.mark.slow
 def test_the_verifier_of_the_page_judges_as_it_says(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "verifier.md").read_text("utf-8")
     [code] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
