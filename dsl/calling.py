@@ -17,7 +17,7 @@ from .shapes import stand_in
 from .source import Place
 from .tasks import BUILDERS as TASK_BUILDERS
 from .types import ANY, CASES, FLOW, ListOf, Number, Type
-from .values import BAD, Argument, Noun, Scope, Unknown, UserFlow, Value, Wrapper
+from .values import BAD, Argument, Noun, Scope, Unknown, UserFlow, Value, Wrapper, is_flow
 from .verifiers import BUILDERS as VERIFIER_BUILDERS
 
 _BUILDERS = {**FLOW_BUILDERS, **TASK_BUILDERS, **VERIFIER_BUILDERS}
@@ -65,7 +65,10 @@ def call(context: Context, expr: syntax.Call, scope: Scope) -> Value:
         case Noun(kind="role"):
             return _role(context, callee, expr, scope)
         case _:
-            context.error("E117", f"{show(callee)} cannot be called", place)
+            help_ = (
+                "name it, `flow inner = …`: its calls take a `budget`" if is_flow(callee) else ""
+            )
+            context.error("E117", f"{show(callee)} cannot be called", place, help=help_)
             return BAD
 
 

@@ -171,7 +171,7 @@ def _plain(context: Context, value: Value, want: Plain, place: Place) -> Value |
             return whole_budget(context, value, place)
         case (("record" | "record of flows"), Fields()):
             return value
-        case _, Quantity() if type_of(value) == want and _is_too_little(value):
+        case _, Quantity() as quantity if type_of(value) == want and _is_too_little(quantity):
             context.error("E121", f"{show(value)} is too little: {describe(want)} is wanted", place)
             return BAD
         case _:

@@ -277,6 +277,12 @@ def test_a_mistake_of_the_flow_itself_shows_no_call(text: str) -> None:
             "write, for example, `{ answer: text }`",
         ),
         ('role r { prompt = "x"  max_output = 0 tokens }', "E121", "0 tokens", ""),
+        (
+            "flow f = (writer -> editor)(budget = [$1])",
+            "E117",
+            "(writer -> editor)(budget = [$1])",
+            "name it, `flow inner = …`: its calls take a `budget`",
+        ),
         ('verifier v = python("a:b", timeout = 0s)', "E121", "0s", ""),
         (
             'import "https://x.y/z.team" as z\nflow f = z.q',
