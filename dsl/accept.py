@@ -245,6 +245,7 @@ def _size(evaluator: Evaluator, draft: Draft) -> None:
             f"the run expands to {_count(agents)} agents; the cap is {draft.max_agents:,}",
             draft.flow_place,
             help="make it smaller, or raise `max_agents` of the run",
+            secondary=() if draft.cap_place is None else (Label(draft.cap_place, "the cap"),),
         )
 
 

@@ -39,7 +39,10 @@ _ON_EXHAUSTED: dict[str, OnExhausted] = {
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """place is the run's name; flow's that of its flow. tasks None: none was given yet."""
+    """place is the run's name; flow's that of its flow. tasks None: none was given yet.
+
+    cap_place: where `max_agents` stands; None where it does not.
+    """
 
     name: str
     place: Place
@@ -56,6 +59,7 @@ class Draft:
     max_agents: int = 10_000
     out: str | None = None
     by: tuple[Clock, ...] = ()
+    cap_place: Place | None = None
 
 
 def of_run(evaluator: Evaluator, noun: Noun) -> Draft:
@@ -81,6 +85,7 @@ def of_run(evaluator: Evaluator, noun: Noun) -> Draft:
         as_int(fields.value("max_agents"), 10_000),
         as_text(out) if isinstance(out, str) else None,
         (by,) if isinstance(by := fields.value("by"), Clock) else (),
+        fields.at("max_agents") if fields.given("max_agents") else None,
     )
 
 

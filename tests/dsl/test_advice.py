@@ -59,7 +59,7 @@ def test_a_judge_of_one_step_is_told_at_the_step() -> None:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("Qwen/Qwen3-27B", {"qwen"}), ("gpt-5-mini", {"gpt"}), ("dir/llama.gguf", {"llama"}), ("", set())],
+    [("Qwen/Qwen3-27B", {"qwen"}), ("gpt-5-mini", {"gpt"}), ("dir/llama.gguf", {"llama"}), ("", set[str]())],
 )  # fmt: skip
 def test_a_family_is_what_a_name_begins_with(name: str, expected: set[str]) -> None:
     assert family(Model("m", (Endpoint("openai", name),))) == expected

@@ -178,6 +178,7 @@ def test_a_row_says_what_it_has() -> None:
             "E306",
             "k",
         ),
+        ("run r { task = sum  flow = team(10)  max_agents = 5 }", "E305", "5"),
         (
             "run r { task = sum  budget = [9k tokens]\n"
             "  flow = parallel(3, split = even) of writer(budget = [4k tokens]) }",
