@@ -60,8 +60,9 @@ def _earlier(here: Here, account: str) -> TimeUp | None:
     cut = cast(list[list[str]] | None, recall(here.recorder, here.address, _time_up(here, account)))
     if cut is None:
         return None
-    open_, attempts, *struck = cut
-    return TimeUp(frozenset(open_), frozenset(attempts), *(struck[0] if struck else ()))
+    earliest: list[list[str]] = [[], [], ["time"], []]  # the first stores had two of the four
+    open_, attempts, struck, judged = (*cut, *earliest[len(cut) :])
+    return TimeUp(frozenset(open_), frozenset(attempts), struck[0], frozenset(judged))
 
 
 def _deadline(here: Here, account: str, seconds: float | None, cut: TimeUp | None) -> float:
@@ -126,7 +127,9 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
         await here.walk.pause("budget")
     mark, struck = _time_up(here, guard.account), [guard.dimension]
     here.recorder.decide(
-        here.address, mark, lambda: [sorted(guard.open), sorted(guard.attempts), struck]
+        here.address,
+        mark,
+        lambda: [sorted(guard.open), sorted(guard.attempts), struck, sorted(guard.judged)],
     )
     for around in here.guards:
         around.forget({here.address}, attempts=False)

@@ -52,7 +52,7 @@ def _note(here: Here, judged: Attempt, verifier: Verifier) -> None:
     if verifier == here.task.verify:
         for guard in here.guards:
             if judged.address in guard.attempts:
-                guard.attempts[judged.address] = judged
+                guard.keep(judged)
         _improve(here, judged)
 
 

@@ -79,11 +79,13 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class TimeUp:
-    """Where a deadline struck: the calls in the air, the attempts there were, what struck (`time` or `by`)."""
+    """Where a deadline struck: the calls in the air, the attempts there were, what struck (`time` or `by`), and
+    which attempts had a verdict."""
 
     open: frozenset[str]
     attempts: frozenset[str]
     dimension: str = "time"
+    judged: frozenset[str] = frozenset()
 
 
 # How long after a deadline a life waits for the next answer of an earlier one: each is read in microseconds.
@@ -97,7 +99,7 @@ class Guard:
     seconds: its time as declared; ends: when that is up; by: when its deadline by the clock comes, both on
     the loop's clock. open: calls in the air, with the address of who asks.
     cut: where time ran out in an earlier life; it is up again once the same calls are reached and the same
-    attempts are there.
+    attempts are there, with the verdicts they had.
     """
 
     account: str
@@ -153,8 +155,14 @@ class Guard:
             self.cut is not None
             and self.reached >= self.cut.open
             and self.attempts.keys() == self.cut.attempts
+            and self.judged >= self.cut.judged
         ):
             self.scope.cancel()
+
+    @property
+    def judged(self) -> frozenset[str]:
+        """The attempts that have a verdict."""
+        return frozenset(a for a, one in self.attempts.items() if one.verdict is not None)
 
     def keep(self, attempt: Attempt) -> None:
         self.attempts[attempt.address] = attempt
