@@ -1,8 +1,8 @@
 """What a plan says before the run holds in the run: at least <= what was spent <= at most.
 
 Of the whole run and of every part of its flow; a node of the run that no part stands for is a mistake too.
-Programs are generated: `flows` gives the text of a flow, and another generator can stand in for it as long as its
-models have the window of `HEADER`, which `Server` keeps to. Servers are scripted and answer within their caps and
+Programs are generated, in two ways: `flows` for many teams, budgets and prompts that are hard to bound, `programs`
+for every form of the language. Servers are scripted and answer within their caps and
 their windows. The hard ones read a token in every byte, reply up to the cap, and give the first structured reply
 in words.
 """
@@ -34,6 +34,7 @@ from podium.engine.plan import Node, plan
 from podium.engine.plan.amounts import Amounts, Range
 from podium.engine.result import RunResult
 from podium.engine.testing import Say, ScriptedClient
+from podium.engine.testing.strategies import Generated, programs
 from podium.engine.tokens import bound
 
 WINDOW = 2000
@@ -245,6 +246,11 @@ def compared(text: str, folder: Path, seed: int, *, hard: bool, more: bool) -> N
 def compare(text: str, folder: Path, server: Server, *, more: bool = False) -> None:
     """more: the run has the task twice."""
     program, _ = compile_run(Source("x.team", text), MemoryLibrary(), Choice())
+    hold(program, folder, server, more=more)
+
+
+def hold(program: Program, folder: Path, server: Server, *, more: bool = False) -> None:
+    """Plan and run program; its models have the server's window."""
     if more:
         program = replace(program, tasks=(*program.tasks, replace(program.tasks[0], name="again")))
     planned = plan(program)
@@ -355,6 +361,30 @@ def test_a_run_under_budgets_spends_what_its_plan_says(
     header = HEADER.replace("PRICE", PRICE)
     text = f"{header}run main {{\n  task = hello\n  flow = {flow}\n  budget = [{budget}]\n}}\n"
     compared(text, tmp_path_factory.mktemp("run"), seed, hard=hard, more=more)
+
+
+def windowed(made: Generated) -> Program:
+    """The program, all models with the window that `Server` keeps to."""
+    program, _ = compile_run(made.source, made.library, Choice(run=made.run))
+    models = {name: replace(model, context=WINDOW) for name, model in program.models.items()}
+    return replace(program, models=models)
+
+
+JUDGED_HERE = ("contains", "exact", "number", "choice")  # no code of a program's own
+
+
+@pytest.mark.slow
+@QUICK
+@given(
+    made=programs(verifiers=JUDGED_HERE),
+    seed=st.integers(0, 1000),
+    hard=st.booleans(),
+)
+def test_any_generated_program_spends_what_its_plan_says(
+    tmp_path_factory: pytest.TempPathFactory, made: Generated, seed: int, hard: bool
+) -> None:
+    server = Server(random.Random(seed), hard)
+    hold(windowed(made), tmp_path_factory.mktemp("run"), server)
 
 
 # --- one way to lengthen a prompt at a time --------------------------------------------------------
