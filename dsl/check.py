@@ -5,6 +5,7 @@ from .accept import finished, models
 from .calling import parameter_type, rule
 from .draft import is_abstract, of_run
 from .evaluate import CALLED, Evaluator
+from .fields import is_readable
 from .kinds import KINDS
 from .problem import Problem, first, has_errors
 from .scope import Files, hidden_by_parameters, unused
@@ -134,6 +135,8 @@ def _flow(evaluator: Evaluator, flow: UserFlow) -> None:
 def _run(evaluator: Evaluator, module: Module, noun: Noun, before: int, *, runs: bool) -> None:
     """The run with the defaults of all parameters; the checks of a whole run only where its parts are sound."""
     draft = of_run(evaluator, noun)
+    if not is_readable(noun):
+        return
     if not runs or has_errors(evaluator.problems[before:]) or is_abstract(draft.flow):
         return
     models(evaluator, module, finished(evaluator, draft, final=False), final=False)

@@ -16,7 +16,7 @@ from .conditions import condition
 from .context import Found
 from .convert import fit
 from .declared_types import declared_type, of_value
-from .fields import got, missing, noun_fields
+from .fields import Got, got, is_readable, missing, noun_fields
 from .kinds import KINDS
 from .library import Library, LibraryError, resolve
 from .problem import MOST_REPORTS, Edit, Label, Problem, Severity
@@ -379,7 +379,10 @@ class Evaluator:
         return self._built[id(noun)][1]
 
     def _build(self, noun: Noun) -> Value:
-        fields = got(self, noun)
+        made = self._of_kind(noun, got(self, noun))
+        return BAD if self.files.problems and not is_readable(noun) else made
+
+    def _of_kind(self, noun: Noun, fields: Got) -> Value:
         match noun.kind:
             case "model":
                 return nouns.build_model(self, noun, fields)

@@ -129,6 +129,8 @@ def literal(expr: syntax.Expr) -> Value:
             return Clock(hour, minute, day)
         case syntax.Percent(fraction=fraction):
             return Quantity("share", fraction)
+        case syntax.Bad():
+            return BAD
         case _:
             return None
 

@@ -1,7 +1,7 @@
 """Fields against the table: which are known, given twice, missing; and each value in its type."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from . import syntax
 from .context import Context
@@ -52,6 +52,8 @@ def known(
     found: dict[str, syntax.Field] = {}
     for field in record.fields:
         place = scope.place(field.name_span)
+        if not field.name and isinstance(field.value, syntax.Bad):
+            continue  # not even its name could be read: `_meant` may tell it
         if field.name not in specs:
             help_ = did_you_mean(field.name, specs, 1) or "it has " + ", ".join(
                 f"`{name}`" for name in specs
@@ -74,7 +76,23 @@ def known(
             )
         else:
             found[field.name] = field
-    return list(found.values())
+    return [*found.values(), *_meant(record, specs, found)]
+
+
+def _meant(
+    record: syntax.Record, specs: Mapping[str, Spec], found: Mapping[str, syntax.Field]
+) -> Iterator[syntax.Field]:
+    """The fields whose names stand in what could not be read: they are not missing."""
+    bad = [f for f in record.fields if isinstance(f.value, syntax.Bad)]
+    words = frozenset[str]().union(*(f.value.names for f in bad if isinstance(f.value, syntax.Bad)))
+    for name in specs:
+        if name in words and name not in found:
+            yield replace(bad[0], name=name)
+
+
+def is_readable(noun: Noun) -> bool:
+    """Whether all of its fields could be read: of what could not, nothing more is said."""
+    return all(syntax.is_sound(field) for field, _ in noun.fields.values())
 
 
 def missing(
@@ -82,6 +100,8 @@ def missing(
 ) -> None:
     """E107 for each required field that is not there, unless a misspelt one was probably meant."""
     written = [f.name for f in record.fields] if record is not None else []
+    if "" in written:
+        return  # of some field not even the name could be read
     names = [s.name for s in specs]
     for spec in specs:
         if not spec.required or spec.name in noun.fields or spec.name in written:

@@ -111,7 +111,7 @@ def misread(source: Source, tokens: Sequence[Token], entries: Entries) -> Findin
     for declaration in entries.declarations:
         for field in _body(tokens, declaration.value):
             if field.type is not None:
-                return _typed(source, field, field.type)
+                return _typed(source, tokens, field, field.type)
     return None
 
 
@@ -131,14 +131,15 @@ def _follows_equal(tokens: Sequence[Token], at: int) -> bool:
     return any(after.start_pos == at and before.type == "EQUAL" for before, after in pairs)
 
 
-def _typed(source: Source, field: s.Field, kind: s.Type) -> Finding:
-    colon = source.text.index(":", field.name_span.end)
+def _typed(source: Source, tokens: Sequence[Token], field: s.Field, kind: s.Type) -> Finding:
+    colon = next(t for t in tokens if t.type == "COLON" and begin(t) >= field.name_span.end)
     behind = kind.span.start
     if field.value is None:
         choice = Edit(Span(field.name_span.end, behind), " = ")
     else:
         choice = Edit(Span(field.name_span.end, kind.span.end), "")
-    return Finding(wrong_colon(source, Span(colon, colon + 1), "field", field.name), ((choice,),))
+    at = Span(begin(colon), end(colon))
+    return Finding(wrong_colon(source, at, "field", field.name), ((choice,),))
 
 
 def wrong_colon(source: Source, colon: Span, what: str, name: str) -> Problem:

@@ -23,6 +23,8 @@ from .tree import Slot, Stuck, run
 _SPECIAL = re.compile(r'\\(\{\{|"""|[\s\S])|\{\{')
 _DEPTH = {"LPAR": 1, "LSQB": 1, "LBRACE": 1, "RPAR": -1, "RSQB": -1, "RBRACE": -1}
 _DELIMITER = 3  # characters
+_MOST = 8
+"""Mistakes looked for in one prompt: each edit is tried on all of it."""
 
 
 class Block(NamedTuple):
@@ -35,15 +37,15 @@ class Block(NamedTuple):
 
 
 def prompt(source: Source, token: Token) -> tuple[s.Prompt, list[Finding]]:
-    """The fragments of a TRIPLE or RAW token; of one with a wrong slot, those up to it."""
+    """The fragments of a TRIPLE or RAW token; of one with a slot that never closes, those up to it."""
     raw = token.type == "RAW"
     block = inside(source.text, token)
     findings = _layout(source, token, block) if block.on_lines else []
     parts: list[s.PromptText | s.PromptSlot] = []
     start = block.start
-    for slot in () if raw else _slots(source, block):
-        if isinstance(slot, Finding):
-            findings.append(slot)
+    for slot, wrong in () if raw else _slots(source, block):
+        findings += [wrong] if wrong is not None else []
+        if slot is None or len(findings) >= _MOST:
             break
         parts.extend(_text(source.text, block, Span(start, slot.span.start), raw=raw))
         parts.append(slot)
@@ -148,8 +150,8 @@ def _unescaped(match: re.Match[str]) -> str:
 # --- slots ---------------------------------------------------------------------------------------
 
 
-def _slots(source: Source, block: Block) -> Iterator[s.PromptSlot | Finding]:
-    """The slots of the block in order; the first that never closes ends it."""
+def _slots(source: Source, block: Block) -> Iterator[tuple[s.PromptSlot | None, Finding | None]]:
+    """The slots of the block in order, with what is wrong; the first that never closes (None) ends it."""
     at = block.start
     while match := _SPECIAL.search(source.text, at, block.end):
         at = match.end()
@@ -157,7 +159,7 @@ def _slots(source: Source, block: Block) -> Iterator[s.PromptSlot | Finding]:
             continue
         tokens, close = _slot_tokens(source.text, at, block.end)
         if close is None:
-            yield _unclosed(source, Span(at - 2, at))
+            yield None, _unclosed(source, Span(at - 2, at))
             return
         opened, at = at - 2, close
         yield _slot(source, block, tokens, Span(opened, at))
@@ -176,18 +178,28 @@ def _slot_tokens(text: str, start: int, stop: int) -> tuple[list[Token], int | N
     return tokens, None
 
 
-def _slot(source: Source, block: Block, tokens: list[Token], span: Span) -> s.PromptSlot | Finding:
+def _slot(
+    source: Source, block: Block, tokens: list[Token], span: Span
+) -> tuple[s.PromptSlot, Finding | None]:
+    value, filters, wrong = _read(source, tokens, Span(span.end - 2, span.end))
+    return s.PromptSlot(value, filters, _column(source, block, span.start), span), wrong
+
+
+def _read(
+    source: Source, tokens: list[Token], closer: Span
+) -> tuple[s.Expr, tuple[s.Filter, ...], Finding | None]:
+    """What stands in a slot; where it cannot be read, a value about which nothing more is said."""
     if (named := _named(tokens)) is not None:
-        return s.PromptSlot(named, (), _column(source, block, span.start), span)
+        return named, (), None
     at = next((i for i, token in enumerate(tokens) if token.type == ERROR), None)
     result = run(tokens, "interp") if at is None else None
     if isinstance(result, Slot):
-        return s.PromptSlot(result.value, result.filters, _column(source, block, span.start), span)
+        return result.value, result.filters, None
+    bad = s.Bad(frozenset(), closer)
     if at is not None:
-        return mistaken(source, tokens[at])
+        return bad, (), mistaken(source, tokens[at])
     stop = result.at if isinstance(result, Stuck) else len(tokens)
-    closer = Span(span.end - 2, span.end)
-    return explain(Broken(source, tokens, stop, "interp", closer))
+    return bad, (), explain(Broken(source, tokens, stop, "interp", closer))
 
 
 def _named(tokens: list[Token]) -> s.Expr | None:

@@ -135,7 +135,8 @@ def _chained(b: Broken) -> Finding | None:
         Place(b.source, span),
         label="expected `->`",
     )
-    return Finding(problem, ((Edit(span, "->"),),))
+    lacks_if = bad.type == "THEN" and any(t.type == "ELSE" for t in b.tokens[b.at :])
+    return Finding(problem, () if lacks_if else ((Edit(span, "->"),),))
 
 
 def _colon(b: Broken) -> Finding | None:

@@ -253,6 +253,14 @@ class IfExpr:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """What could not be read, and was reported. names: the words in it, of which none is missing."""
+
+    names: frozenset[str]
+    span: Span
+
+
 Expr = (
     Name
     | Number
@@ -278,6 +286,7 @@ Expr = (
     | Unary
     | Rate
     | IfExpr
+    | Bad
 )
 
 # --- types ---------------------------------------------------------------------------------------
@@ -408,3 +417,14 @@ def children(node: Node) -> Iterator[Node]:
         for item in items:
             if is_dataclass(item) and not isinstance(item, Span | type):
                 yield cast(Node, item)  # every dataclass in the tree but Span is a Node
+
+
+def is_sound(node: Node) -> bool:
+    """Whether all below node could be read."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Bad):
+            return False
+        waiting.extend(children(here))
+    return True

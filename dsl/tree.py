@@ -36,6 +36,21 @@ def with_prompt(token: Token, prompt: s.Prompt) -> Token:
     return ready
 
 
+class HoleToken(Token):
+    """Stands for a value that could not be read: the parser takes it for a name."""
+
+    names: frozenset[str]
+
+
+def hole(tokens: Sequence[Token], at: int) -> Token:
+    """The token in place of a value's tokens; at: where it stands if there are none."""
+    start = tokens[0].start_pos if tokens else at
+    made = HoleToken("NAME", "", start_pos=start, end_pos=tokens[-1].end_pos if tokens else at)
+    assert isinstance(made, HoleToken)  # Lark types its constructor as that of a Token
+    made.names = frozenset(_key(t) for t in tokens if t.type in ("NAME", "STRING"))
+    return made
+
+
 class Slot(NamedTuple):
     """What entry `interp` gives."""
 
@@ -351,7 +366,9 @@ class _Builder(_Base):
 
     # --- atoms -----------------------------------------------------------------------------------
 
-    def var(self, name: Token) -> s.Name:
+    def var(self, name: Token) -> s.Name | s.Bad:
+        if isinstance(name, HoleToken):
+            return s.Bad(name.names, _span(name))
         return s.Name(str(name), _span(name))
 
     def number(self, text: Token) -> s.Number:

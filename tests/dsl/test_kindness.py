@@ -16,7 +16,7 @@ flow poems = parallel(2) of poet -> vote
 run main {{ task = poem  flow = poems  budget = {budget} }}
 """
 LIBRARY = MemoryLibrary(
-    modules={"./house.team": 'role poet {\n  prompt = "x"\ntask poem { statement = "x" }\n'}
+    modules={"./house.team": 'flow poet = team(2\ntask poem { statement = "x" }\n'}
 )
 
 

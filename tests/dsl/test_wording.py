@@ -65,7 +65,7 @@ def test_a_model_may_be_its_endpoint_alone() -> None:
         ("task t = 3\nflow f = agent\nrun main { flow = f  task = t }", "E120", "3"),
         (ROUTER + "flow f = route(by = r) of { esy = agent, hard = agent }", "E205", "esy"),
         ("flow squad(k: int) = team(k)\nflow f = squad(3) of agent", "E213", "squad(3)"),
-        ("flow f = agent => agent", "T022", "=>"),
+        ("flow f = parallel(2) of agent => vote", "T022", "=>"),
         ("// a comment\nflow f = agent", "T002", "//"),
         ('role r {\nprompt = "x"\n}', "T030", "prompt"),
         ("flow f = team(3, budget = [5$])", "T001", "$"),

@@ -1,0 +1,157 @@
+"""Where the fields of a declaration start, also in one whose brackets do not pair.
+
+Where they do, depth says it. Else layout does: a field starts a line, no further in than its neighbours.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from lark import Token
+
+from .broken import CLOSERS, OPENER_OF
+from .expected import ends_value
+from .lex import begin, end, in_column_1
+
+_NAMES = {"NAME", "STRING"}
+_GIVES = {"EQUAL", "COLON"}
+
+
+class Body(NamedTuple):
+    """A declaration in parts: up to its `{`, its fields, and from its `}` on (empty: there is none)."""
+
+    head: Sequence[Token]
+    fields: tuple[Sequence[Token], ...]
+    tail: Sequence[Token]
+
+
+def body(text: str, tokens: Sequence[Token]) -> Body | None:
+    """The parts of a declaration; None of one that has no braces, or no field in them."""
+    head = _head(tokens)
+    if head is None or head == len(tokens):
+        return None
+    ends, paired = _ends(tokens, head)
+    candidates = list(_candidates(text, tokens, head))
+    candidates += _bare(text, tokens, candidates)
+    stop = _stop(text, tokens, ends, candidates)
+    starts = [c.at for c in candidates if c.depth == 0] if paired else _aligned(candidates, stop)
+    cuts = [head, *(at for at in sorted(starts) if head < at < stop)]
+    if not paired:
+        cuts = list(_joined(tokens, cuts, stop))
+    fields = tuple(tokens[a:b] for a, b in pairwise([*cuts, stop]) if a < b)
+    return Body(tokens[:head], fields, tokens[stop:]) if fields else None
+
+
+def _head(tokens: Sequence[Token]) -> int | None:
+    """How many tokens there are up to the `{` of the body, with it."""
+    if [t.type for t in tokens[:2]] != ["KIND", "NAME"]:
+        return None
+    depth, valued = 0, False
+    for at, token in enumerate(tokens):
+        if token.type == "LBRACE" and depth == 0:
+            amends = tokens[at - 1].type == "WITH"
+            return at + 1 if amends or not valued else None
+        depth += (token.type in CLOSERS) - (token.type in OPENER_OF)
+        valued = valued or (token.type == "EQUAL" and depth == 0)
+    return None
+
+
+def _ends(tokens: Sequence[Token], head: int) -> tuple[list[int], bool]:
+    """The `}` that may end the body, and whether all brackets pair and the last of them does."""
+    stack: list[str] = []
+    ends: list[int] = []
+    wrong = False
+    for at in range(head, len(tokens)):
+        kind = tokens[at].type
+        if kind in CLOSERS:
+            stack.append(kind)
+        elif kind in OPENER_OF:
+            if stack and stack[-1] == OPENER_OF[kind]:
+                stack.pop()
+            elif not stack and kind == "RBRACE":
+                ends.append(at)
+            else:
+                wrong = True
+    return ends, not wrong and not stack and ends == [len(tokens) - 1]
+
+
+class _Candidate(NamedTuple):
+    """`name =` that may start a field. column: None where it does not start its line."""
+
+    at: int
+    depth: int
+    column: int | None
+
+
+def _candidates(text: str, tokens: Sequence[Token], head: int) -> Iterator[_Candidate]:
+    depth = 0
+    for at in range(head, len(tokens)):
+        token = tokens[at]
+        depth += (token.type in CLOSERS) - (token.type in OPENER_OF)
+        if token.type in _NAMES and _gives(text, token, tokens[at + 1 : at + 2]):
+            column = _column(text, token)
+            if column is not None or tokens[at - 1].type not in _GIVES:
+                yield _Candidate(at, depth, column)
+
+
+def _bare(
+    text: str, tokens: Sequence[Token], candidates: Sequence[_Candidate]
+) -> Iterator[_Candidate]:
+    """Names without a sign behind them that start a line where fields do, and go on with nothing."""
+    left = min((c.column for c in candidates if c.column is not None), default=None)
+    if left is None:
+        return
+    known = {c.at for c in candidates}
+    depth = 0
+    for at in range(candidates[0].at, len(tokens)):
+        token = tokens[at]
+        depth += (token.type in CLOSERS) - (token.type in OPENER_OF)
+        lone = token.type == "NAME" and at not in known and ends_value(tokens[at - 1])
+        if lone and _column(text, token) == left:
+            yield _Candidate(at, depth, left)
+
+
+def _gives(text: str, name: Token, following: Sequence[Token]) -> bool:
+    """Whether `=` or `:` follows on the same line."""
+    found = following and following[0].type in _GIVES
+    return bool(found) and "\n" not in text[end(name) : begin(following[0])]
+
+
+def _column(text: str, token: Token) -> int | None:
+    line = text.rfind("\n", 0, begin(token)) + 1
+    before = text[line : begin(token)]
+    return None if before.strip() else len(before)
+
+
+def _stop(text: str, tokens: Sequence[Token], ends: list[int], candidates: list[_Candidate]) -> int:
+    """Where the body ends: at a `}` in column 1, else at the first with no field behind it."""
+    last = max((c.at for c in candidates), default=0)
+    lines = [at for at, t in enumerate(tokens) if t.type == "RBRACE" and in_column_1(text, t)]
+    fitting = lines or [at for at in ends if at > last]
+    return fitting[0] if fitting else len(tokens)
+
+
+def _aligned(candidates: list[_Candidate], stop: int) -> list[int]:
+    """Whatever starts a line as far left as any field does."""
+    columns = [c.column for c in candidates if c.column is not None and c.at < stop]
+    left = min(columns, default=None)
+    return [c.at for c in candidates if c.column is not None and c.column == left]
+
+
+def _joined(tokens: Sequence[Token], starts: list[int], stop: int) -> Iterator[int]:
+    """Without the starts that lie between an opening bracket and the one that closes it."""
+    opened: list[tuple[str, int]] = []  # what is open, and the number of the start it stands behind
+    inside = [False] * len(starts)
+    cuts = [*starts, stop]
+    for number in range(len(starts)):
+        for at in range(cuts[number], cuts[number + 1]):
+            kind = tokens[at].type
+            if kind in CLOSERS:
+                opened.append((kind, number))
+            elif kind in OPENER_OF and opened and opened[-1][0] == OPENER_OF[kind]:
+                first = opened.pop()[1]
+                for between in range(number, first, -1):
+                    if inside[between]:
+                        break
+                    inside[between] = True
+    yield from (at for number, at in enumerate(starts) if not inside[number])
