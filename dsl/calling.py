@@ -9,6 +9,7 @@ from .context import Bound, Context
 from .convert import as_flow, budget_of, flow_of
 from .declared_types import declared_type, of_value
 from .flows import BUILDERS as FLOW_BUILDERS
+from .lookup import astray
 from .names import did_you_mean, near
 from .problem import Label
 from .program import Budget, Flow, Limited, OnExhausted
@@ -53,7 +54,7 @@ def call(context: Context, expr: syntax.Call, scope: Scope) -> Value:
     match callee:
         case Unknown():
             for arg in expr.args:
-                context.raw(arg.value, scope, ANY)
+                astray(context, arg.value, scope)
             return BAD
         case Form():
             return _form(context, callee, _bind_form(context, callee, expr.args, scope, place))

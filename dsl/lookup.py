@@ -136,6 +136,16 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
         )
 
 
+def astray(context: Context, expr: syntax.Expr, scope: Scope) -> None:
+    """Report the names in expr that nothing anywhere has: no more is sure of the arguments of something unknown."""
+    waiting: list[syntax.Node] = [expr]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, syntax.Name) and not (_belongs(node.name) or node.name in all_words()):
+            context.raw(node, scope, ANY)
+        waiting.extend(syntax.children(node))
+
+
 def _belongs(name: str) -> str:
     if name in PROMPT_NAMES and name != "team":
         return "a role's prompt" if name != "round" else "prompts and conditions"

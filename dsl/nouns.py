@@ -47,7 +47,7 @@ def _price(context: Context, got: Got, endpoints: tuple[Endpoint, ...]) -> Price
     if got.given("price"):
         price = got.value("price")
         return Price() if price is None else _rates(context, price)
-    if got.given("rent") or not endpoints:
+    if got.given("rent"):
         return None
     return Price() if all(_is_here(e) for e in endpoints) else None
 
@@ -177,8 +177,9 @@ def _scalar(value: Value) -> Scalar:
 def build_role(context: Context, noun: Noun, got: Got) -> Role:
     """The role that the fields describe; what it takes follows from what its prompts mention."""
     prompt, system = got.value("prompt"), got.value("system")
-    prompt = prompt if isinstance(prompt, Template) else Template((Text(""),))
     system = system if isinstance(system, Template) else None
+    takes = _takes(prompt, system) if isinstance(prompt, Template) else frozenset({"?"})
+    prompt = prompt if isinstance(prompt, Template) else Template((Text(""),))
     model, output, cap = got.value("model"), got.value("output"), got.value("max_output")
     role = Role(
         noun.name,
@@ -191,7 +192,7 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
         seen(got.value("sees"))[0] if got.known("sees") else None,
         sampling(got.value("sampling")),
         _budget(got),
-        _takes(prompt, system),
+        takes,
     )
     later = [
         Later(f"`{name}` of role `{noun.name}`", got.at(name))

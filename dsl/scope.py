@@ -5,14 +5,14 @@ the callables of the language.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from . import syntax
 from .calls import FORMS
 from .kinds import TEAM_CONDITION_NAMES
 from .library import Library, LibraryError
-from .names import did_you_mean
+from .names import did_you_mean, near
 from .parse import parse
 from .problem import Label, Problem, Severity
 from .source import Place, Source, Span
@@ -108,6 +108,8 @@ class Files:
             known = target is None or item.name in target.declared or item.name in target.imported
             if not known and target is not None and item.name not in target.file.lost:
                 self._no_member(target, item.name, place)
+                lost = {*module.file.lost, *near(item.name, target.declared, 1)}  # what was meant
+                module.file = replace(module.file, lost=frozenset(lost))
             self._bind(module, item.alias or item.name, target if known else None, item.name, place)
 
     def _bind(
