@@ -74,6 +74,9 @@ RECORDS: Mapping[str, tuple[Spec, ...]] = {
         Spec("cached", RATE, "Dollars per tokens of prompt that the server had cached", 0),
         Spec("cache_write", RATE, "Dollars per tokens of prompt written to the cache", 0),
         Spec("output", RATE, "Dollars per tokens of reply, reasoning included", 0),
+        Spec(
+            "above", TOKENS, "In a list: these rates are of requests with a longer prompt than so"
+        ),
     ),
     "limits": (
         Spec("inflight", COUNT, "Calls at the same time, over all replicas"),
@@ -97,8 +100,9 @@ _MODEL = (
     ),
     Spec(
         "price",
-        either(RecordOf("price"), NONE),
-        "Dollars per tokens; `none` is free; left out is unknown, and free on this machine",
+        either(RecordOf("price"), ListOf(RecordOf("price")), NONE),
+        "Dollars per tokens; `none` is free; left out is unknown, and free on this machine. "
+        "A list: dearer rates for longer prompts, each with its `above`",
     ),
     Spec("rent", RATE, "Dollars per time and replica, instead of `price`"),
     Spec("context", TOKENS, "The window, prompt and reply together; default: as the server says"),

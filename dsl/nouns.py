@@ -1,5 +1,6 @@
 """Models and roles, from their fields to the records the engine reads."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -46,7 +47,7 @@ def _price(context: Context, got: Got, endpoints: tuple[Endpoint, ...]) -> Price
     """As given; left out it is nothing on this machine, and unknown elsewhere."""
     if got.given("price"):
         price = got.value("price")
-        return Price() if price is None else _rates(context, price)
+        return Price() if price is None else _tiers(context, price, got.at("price"))
     if got.given("rent"):
         return None
     return Price() if all(_is_here(e) for e in endpoints) else None
@@ -59,12 +60,37 @@ def _is_here(endpoint: Endpoint) -> bool:
     return host is not None and is_loopback(host)
 
 
-def _rates(context: Context, price: Value) -> Price | None:
-    if not isinstance(price, Fields):
+def _tiers(context: Context, price: Value, place: Place) -> Price | None:
+    """A record of rates, or a list of them: the first is of any prompt, the others of longer and longer ones."""
+    tiers = [tier for tier in items(price) if isinstance(tier, Fields)]
+    made = [(_above(tier), _rates(context, tier)) for tier in tiers]
+    if not made:
         return None
+    (first, price_of_any), *longer = made
+    bounds = [0 if above is None else above for above, _ in longer]
+    rising = all(low < high for low, high in itertools.pairwise((0, *bounds)))
+    if first is not None or not rising:
+        context.error(
+            "E212",
+            "the prices of longer prompts do not rise from tier to tier",
+            place,
+            help="the first tier has no `above`, each of the others a higher one than the tier before: "
+            "`[{ input = $1 per 1M tokens }, { above = 200k tokens, input = $2 per 1M tokens }]`",
+        )
+        return price_of_any
+    return replace(price_of_any, longer=tuple(zip(bounds, (p for _, p in longer), strict=True)))
+
+
+def _above(tier: Fields) -> int | None:
+    above = tier.values.get("above")
+    return int(above.amount) if isinstance(above, Quantity) else None
+
+
+def _rates(context: Context, price: Fields) -> Price:
     rate = {
         name: _per_million(context, value, price.places[name])
         for name, value in price.values.items()
+        if name != "above"
     }
     full = rate.get("input", 0)
     return Price(

@@ -59,12 +59,31 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Micro-dollars per million tokens; all zero is free."""
+    """Micro-dollars per million tokens; all zero is free.
+
+    longer: for requests of more than so many tokens of input, cached ones included, the price of the whole
+    request, reply and all, in rising order; those have no `longer` of their own.
+    """
 
     input: int = 0
     cached: int = 0
     cache_write: int = 0
     output: int = 0
+    longer: tuple[tuple[int, "Price"], ...] = ()
+
+    def at(self, into: int) -> "Price":
+        """The rates of a request of so many tokens of input."""
+        return self.within(into, into)[-1]
+
+    def within(self, least: int, most: int) -> "tuple[Price, ...]":
+        """The rates that a request of least to most tokens of input may have, those of shorter ones first."""
+        tiers = ((-1, self), *self.longer)
+        ends = (*(above for above, _ in self.longer), most)
+        return tuple(
+            price
+            for (above, price), end in zip(tiers, ends, strict=True)
+            if above < most and least <= end
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ def from_json(values: Mapping[str, Any]) -> Request:
         expression=values["expression"],
         task=values["task"],
         models=tuple(
-            ModelChoice(**(model | {"price": model["price"] and Price(**model["price"])}))
+            ModelChoice(**(model | {"price": model["price"] and _price_of(model["price"])}))
             for model in values["models"]
         ),
         budget=Budget(**values["budget"]),
@@ -192,10 +192,17 @@ def _text(source: Source) -> dict[str, str]:
     return {"name": source.name, "text": source.text}
 
 
-def _price(price: Price) -> dict[str, int]:
+def _price(price: Price) -> dict[str, Any]:
     return {
         "input": price.input,
         "cached": price.cached,
         "cache_write": price.cache_write,
         "output": price.output,
+        "longer": [[above, _price(rates)] for above, rates in price.longer],
     }
+
+
+def _price_of(values: Mapping[str, Any]) -> Price:
+    rates = {name: rate for name, rate in values.items() if name != "longer"}
+    longer = tuple((above, _price_of(one)) for above, one in values.get("longer", ()))
+    return Price(**rates, longer=longer)

@@ -46,9 +46,13 @@ def worst(call: ModelCall, price: Price | None) -> Amount:
     into = bound(call.messages, call.schema)
     usd = 0
     if price is not None:
-        dearest = max(price.input, price.cached, price.cache_write)
-        usd = _up(into * dearest + call.max_output * price.output)
+        usd = max(_dearest(into, call.max_output, rates) for rates in price.within(0, into))
     return Amount(usd=usd, tokens=into + call.max_output, calls=1)
+
+
+def _dearest(into: int, out: int, rates: Price) -> int:
+    dearest = max(rates.input, rates.cached, rates.cache_write)
+    return _up(into * dearest + out * rates.output)
 
 
 def cost(usage: Usage, price: Price | None) -> int:
@@ -56,6 +60,7 @@ def cost(usage: Usage, price: Price | None) -> int:
     if price is None:
         return 0
     total = max(0, usage.input)
+    price = price.at(total)
     cached = min(max(0, usage.cached), total)
     written = min(max(0, usage.cache_write), total - cached)
     fresh = total - cached - written

@@ -120,19 +120,24 @@ def _cheapest(each: Sequence[tuple[int, Range]], count: int) -> Range:
 def charge(into: Range, out: Range, price: Price | None) -> Amounts:
     """One call: its input and output tokens, and their dollars by the same rates as the ledger's holds.
 
-    At least is what the cheapest kind of input costs, at most what the dearest does.
+    At least is what the cheapest kind of input costs at the cheapest rates there may be, at most what the
+    dearest does at the dearest.
     """
     tokens = into.plus(out)
     if price is None:
         return Amounts(Range(1, 1, 1), tokens, None)
-    rates = (price.input, price.cached, price.cache_write)
+    usual = price.at(into.expected)
     usd = Range(
-        _up(into.least * min(rates) + out.least * price.output),
-        _up(into.expected * price.input + out.expected * price.output),
-        _up(into.most * max(rates) + out.most * price.output),
+        min(_usd(into.least, out.least, one, min) for one in price.within(into.least, into.most)),
+        _up(into.expected * usual.input + out.expected * usual.output),
+        max(_usd(into.most, out.most, one, max) for one in price.within(0, into.most)),
     )
     usd = usd._replace(expected=min(max(usd.expected, usd.least), usd.most))
     return Amounts(Range(1, 1, 1), tokens, usd)
+
+
+def _usd(into: int, out: int, price: Price, pick: Callable[..., int]) -> int:
+    return _up(into * pick(price.input, price.cached, price.cache_write) + out * price.output)
 
 
 def least_call(prices: Iterable[Price | None]) -> Amounts:

@@ -20,6 +20,7 @@ from podium.dsl.program import (
     Not,
     Parallel,
     Plateau,
+    Price,
     Program,
     Reduce,
     Repeat,
@@ -82,16 +83,22 @@ def _policy(budgets: Sequence[Limited]) -> list[Json]:
 
 def _model(model: Model) -> Settings:
     price = model.price
-    rates = None if price is None else (price.input, price.cached, price.cache_write, price.output)
-    names = ("input", "cached", "cache_write", "output")
+    longer = () if price is None else price.longer
     return {
         "context": model.context or DEFAULT_WINDOW,
         "assumed": model.context is None,
-        "usd_per_million": None
-        if rates is None
-        else {name: rate / MICRO for name, rate in zip(names, rates, strict=True)},
+        "usd_per_million": None if price is None else _rates(price),
+        **(
+            {"longer": [{"above": above, **_rates(one)} for above, one in longer]} if longer else {}
+        ),
         "inflight": model.limits.inflight,
     }
+
+
+def _rates(price: Price) -> dict[str, Json]:
+    rates = (price.input, price.cached, price.cache_write, price.output)
+    names = ("input", "cached", "cache_write", "output")
+    return {name: rate / MICRO for name, rate in zip(names, rates, strict=True)}
 
 
 def _form(models: Models, node: Node) -> Iterator[tuple[str, Json]]:

@@ -75,6 +75,9 @@ def _record(name: str, value: Mapping[str, Json]) -> str:
             return _budget(value)
         case "usd_per_million":
             return _price(cast(Mapping[str, float], value))
+        case "longer":
+            rates = {key: cast(float, one) for key, one in value.items() if key != "above"}
+            return f"above {show_count(cast(int, value['above']))} tokens {_price(rates)}"
         case _:  # a role as it stands in a team
             count = f"{value['count']:,} x " if "count" in value else ""
             mode = f"{value['mode']} " if "mode" in value else ""

@@ -1,6 +1,7 @@
 """What a call may cost at most, and what it did cost."""
 
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,16 @@ from podium.engine.ledger import Amount
 from podium.engine.tokens import bound, cost, estimate, spent, text_bound, worst
 
 PRICE = Price(input=1_000_000, cached=100_000, cache_write=1_250_000, output=5_000_000)
-prices = st.builds(Price, *[st.integers(0, 10**8)] * 4)
+rates = st.builds(Price, *[st.integers(0, 10**8)] * 4)
+
+
+@st.composite
+def with_tiers(draw: st.DrawFn) -> Price:
+    bounds = sorted(draw(st.sets(st.integers(1, 1000), max_size=3)))
+    return replace(draw(rates), longer=tuple((above, draw(rates)) for above in bounds))
+
+
+prices = with_tiers()
 counts = st.integers(0, 10**7)
 
 
@@ -58,6 +68,16 @@ def test_cached_input_is_not_billed_twice() -> None:
     # Field case 9: prompt 20,000, of which 16,000 cached and 300 written to the cache.
     usage = Usage(input=20_000, cached=16_000, cache_write=300, output=10)
     assert cost(usage, PRICE) == 3_700 + 1_600 + 375 + 50
+
+
+def test_a_long_prompt_is_charged_whole_at_its_tier_and_held_at_the_dearest_it_may_reach() -> None:
+    dear = Price(input=2_000_000, cached=200_000, cache_write=2_000_000, output=9_000_000)
+    tiered = replace(PRICE, longer=((1_000, dear),))
+    assert cost(Usage(input=1_000, output=10), tiered) == 1_000 + 50
+    assert cost(Usage(input=1_001, cached=1, output=10), tiered) == 2_000 + 1 + 90
+    short, long = ask("x" * 700, 100), ask("x" * 800, 100)
+    assert worst(short, tiered) == worst(short, PRICE)
+    assert worst(long, tiered).usd == bound(long.messages, None) * 2 + 100 * 9
 
 
 @pytest.mark.parametrize("cached", [20_001, 10**9])
