@@ -56,7 +56,7 @@ def request(call: ModelCall, replica: Replica, profile: Profile) -> dict[str, Js
     }
     if call.sampling.stop:
         body["stop"] = list(call.sampling.stop)
-    if call.seed is not None:
+    if call.seed is not None and profile.seed:
         body["seed"] = call.seed
     if call.schema is not None and profile.schema == "response_format":
         body["response_format"] = _response_format(call.schema)

@@ -37,7 +37,8 @@ class Profile:
     idle_s: seconds without a byte after which a stream counts as dead. first_s: the same for the first
     byte that ever comes from the model there, which it may have to load. check_s: seconds without that
     byte after which the endpoint is asked whether it is still there; 0: never.
-    salt: keeps the prompt caches of accounts apart by `cache_salt`.
+    seed: whether a seed is sent, for which no server promises anything. salt: keeps the prompt caches of
+    accounts apart by `cache_salt`.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Profile:
     idle_s: float = 120.0
     first_s: float = 120.0
     check_s: float = 5.0
+    seed: bool = True
     salt: bool = False
 
 

@@ -433,6 +433,12 @@ def test_a_salt_is_sent_where_the_profile_knows_it_and_can_be_switched_off(name:
     assert "cache_salt" not in request(salted, REPLICA, adjusted(PROFILES[name], {"salt": False}))
 
 
+def test_a_seed_can_be_switched_off() -> None:
+    seeded = replace(CALL, seed=7)
+    assert request(seeded, REPLICA, PROFILES["vllm"])["seed"] == 7
+    assert "seed" not in request(seeded, REPLICA, adjusted(PROFILES["vllm"], {"seed": False}))
+
+
 @pytest.mark.parametrize(
     ("changes", "says"), [({"first_s": 0}, "above zero"), ({"check_s": -1}, "or 0 to switch")]
 )
