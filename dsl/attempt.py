@@ -126,7 +126,7 @@ def _is_apart(
     if start <= behind or second.problem.code in _BRACKETS:
         return False
     if sure:
-        return bool(source.text[behind:start].strip(" \t)]},"))
+        return second.problem.code in SURE or bool(source.text[behind:start].strip(" \t)]},"))
     wrong = next((begin(t) for t in tokens if begin(t) >= behind - 1), behind)
     return "\n" in source.text[wrong:start]
 

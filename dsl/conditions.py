@@ -135,8 +135,9 @@ def _number_name(expr: syntax.Expr, scope: Scope) -> str | None:
 
 def _unknown_number(context: Context, expr: syntax.Binary, scope: Scope) -> Value:
     left = expr.left
+    written = left.name if isinstance(left, syntax.Name | syntax.Attribute) else ""
     named = f"`{left.name}`" if isinstance(left, syntax.Name) else "this"
-    guesses = near(left.name, _NUMBERS) if isinstance(left, syntax.Name) else []
+    guesses = [written] if written in _NUMBERS else near(written, _NUMBERS) if written else []
     context.error(
         "E105" if guesses else "E120",
         f"a condition compares `score`, `round` or `spent`, not {named}",

@@ -243,6 +243,8 @@ def _refuse(context: Context, value: Value, want: Type, place: Place) -> None:
             place,
             help="did you mean " + " or ".join(f"`{g}`" for g in guesses[:3]) + "?",
         )
+    elif isinstance(value, Form) and value.gives in tuple(options(want)) and not value.of:
+        _uncalled(context, value, want, place)
     else:
         shown = example(want)
         secret = ENV in options(want)  # a key that was written out is not written out again
@@ -252,6 +254,18 @@ def _refuse(context: Context, value: Value, want: Type, place: Place) -> None:
             place,
             help=f"write, for example, `{shown}`" if shown else "",
         )
+
+
+def _uncalled(context: Context, form: Form, want: Type, place: Place) -> None:
+    """A callable without its parentheses."""
+    whole = not any(spec.required for spec in form.params)
+    context.error(
+        "E120",
+        f"{describe(want)} is wanted here, and `{form.name}` makes one",
+        place,
+        help=f"write `{form.name}({'' if whole else '…'})`",
+        instead=f"{form.name}()" if whole else "",
+    )
 
 
 def _is_quantity(want: Type) -> bool:

@@ -115,6 +115,22 @@ def _quantity_of_tokens(b: Broken) -> Finding | None:
     return Finding(problem, ((mended,),))
 
 
+def _bare_multiple(b: Broken) -> Finding | None:
+    """`per M tokens`: a multiple without a number."""
+    multiple, unit = b.before(1), b.bad
+    if multiple not in ("k", "M", "B") or unit is None or unit.type not in _COUNTED:
+        return None
+    mended = f"1{multiple} {unit}"
+    span = Span(begin(multiple), end(unit))
+    problem = Problem(
+        "T006",
+        f"`{multiple} {unit}` is no quantity",
+        Place(b.source, span),
+        help=f"write `{'per ' if b.type(2) == 'PER' else ''}{mended}`",
+    )
+    return Finding(problem, ((Edit(span, mended),),))
+
+
 # --- signs and words -----------------------------------------------------------------------------
 
 
@@ -306,6 +322,7 @@ _RULES: tuple[Callable[[Broken], Finding | None], ...] = (
     stray_closer,
     end_inside,
     _quantity_of_tokens,
+    _bare_multiple,
     field_inside,
     _number_of,
     _reserved,

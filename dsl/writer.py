@@ -34,6 +34,9 @@ class Writer:
 
     def _declaration(self, elements: Sequence[Element]) -> None:
         signs = [at for at, element in enumerate(elements) if _is(element, "EQUAL")]
+        if _is(elements[0], "FROM"):
+            self._imported(elements)
+            return
         if not signs or signs[0] == len(elements) - 1:
             self._segment(elements, 0)
             return
@@ -46,6 +49,17 @@ class Writer:
             self._value(value, STEP)
         else:
             self._value(value, 0)
+
+    def _imported(self, elements: Sequence[Element]) -> None:
+        """As many names on a line as fit, where no parentheses hold them."""
+        for part in _split(elements, "COMMA"):
+            comma, name = (part[:1], part[1:]) if _is(part[0], "COMMA") else (part[:0], part)
+            self._segment(comma, 0)
+            text = flat(name, self._previous)
+            room = WIDTH - len(self._line) - 1  # a comma may follow
+            if comma and (text is None or len(text) > room):
+                self._newline(STEP)
+            self._segment(name, 0)
 
     # --- expressions -----------------------------------------------------------------------------
 

@@ -107,3 +107,11 @@ def test_a_wrong_result_is_refused_with_f001(wrong: str, monkeypatch: pytest.Mon
     with pytest.raises(FormatError) as caught:
         formatted("flow a = b # x")
     assert [p.code for p in caught.value.problems] == ["F001"]
+
+
+def test_a_long_import_goes_on_below() -> None:
+    names = [f"a_rather_long_name_{number}" for number in range(9)]
+    made = format_text(Source("x", f"from std.roles import {', '.join(names)}\n"))
+    assert max(len(line) for line in made.split("\n")) <= 100
+    assert made.split("\n")[1].startswith("  a_rather_long_name_")
+    assert " ".join(made.split()) == f"from std.roles import {', '.join(names)}"

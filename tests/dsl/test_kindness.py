@@ -74,3 +74,61 @@ def test_a_misspelt_filter_is_mended() -> None:
     (found,) = problems(text)
     assert found.help == "did you mean `bullets`?"
     assert codes(apply(text, found.edits)) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [
+        ("prompt = = 1", "T011"),
+        ("prompt =", "T011"),
+        ('prompt "x"', "T002"),
+        ('prompt : "x"', "T023"),
+        ('prompt = "x', "T005"),
+        ('= "x"', "T002"),
+        ('model = fast\n  = "x"', "T002"),
+        ('prompt = """{{ task. }}"""', "T012"),
+    ],
+)
+def test_a_field_that_cannot_be_read_is_not_called_missing_and_hides_nothing(
+    field: str, code: str
+) -> None:
+    text = f"role poet {{\n  {field}\n  max_output = 3\n}}\nmodel fast = local()\n"
+    assert codes(text) == [code, "E308"]
+    run = 'run main { task = poem  flow = poet  budget = [2k tokens] }\ntask poem { statement = "x" }\n'
+    assert codes(text + run) == [code, "E308"]
+
+
+def test_each_slot_of_a_prompt_that_cannot_be_read_is_told() -> None:
+    text = 'role poet { prompt = """{{ task statement }} {{ self.index }} {{ task..x }}""" }\n'
+    assert codes(text) == ["T021", "T002"]
+
+
+def test_behind_a_mistake_that_is_surely_mended_reading_goes_on() -> None:
+    assert codes("flow f = team(2, budget = [5mins, 3ktokens], ceo = adaptiv)\n") == [
+        "T006",
+        "T006",
+        "E125",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        (
+            "model m {\n  endpoint = local()\n  price = { input = $1 per M tokens }\n}\n",
+            "per 1M tokens",
+        ),
+        ("model m {\n  endpoint = local\n}\n", "local()"),
+        (
+            'task t {\n  statement = "x"\n  pass = attempt.scor >= 1\n  verify = number(1)\n}\n',
+            "= score >=",
+        ),
+        ('role r {\n  prompt = """{{ task.statment }}"""\n}\n', "task.statement"),
+    ],
+    ids=["per M", "local", "attempt.scor", "task.statment"],
+)
+def test_what_was_surely_meant_is_offered(text: str, mended: str) -> None:
+    (found,) = problems(text)
+    whole = apply(text, found.edits)
+    assert mended in whole
+    assert codes(whole) == []

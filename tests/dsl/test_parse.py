@@ -1,5 +1,6 @@
 """Text to tree: what nodes hold, where they stand, and that no text makes the parser raise."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,17 @@ def test_after_many_reports_comes_one_note() -> None:
     assert len(problems) == MOST_REPORTS + 1
     assert (problems[-1].code, problems[-1].severity) == ("T008", "note")
     assert problems[-1].message == "more mistakes follow that are not shown"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("field", ["x = = 1", "x = [1, (2", "x = [5mins, 7hours]"])
+def test_many_broken_fields_take_time_in_proportion(field: str) -> None:
+    assert cost(field, 4_000) < 8 * max(cost(field, 1_000), 0.1)
+
+
+def cost(field: str, count: int) -> float:
+    """CPU seconds that a declaration of count such fields takes."""
+    text = "role a {\n" + f"  {field}\n" * count + "}\n"
+    start = time.process_time()
+    assert 1 <= len(problems_of(text)) <= MOST_REPORTS + 1
+    return time.process_time() - start
