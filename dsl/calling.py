@@ -17,7 +17,7 @@ from .reading import as_word, show
 from .shapes import stand_in
 from .source import Place
 from .tasks import BUILDERS as TASK_BUILDERS
-from .types import ANY, CASES, FLOW, ListOf, Number, Type
+from .types import ANY, CASES, FLOW, ListOf, Number, Type, either
 from .values import BAD, Argument, Noun, Scope, Unknown, UserFlow, Value, Wrapper, is_flow
 from .verifiers import BUILDERS as VERIFIER_BUILDERS
 
@@ -110,7 +110,7 @@ def wrap(context: Context, expr: syntax.Of, scope: Scope) -> Value:
     wrapper = context.raw(expr.wrapper, scope, ANY)
     match wrapper:
         case Unknown(type=kind) if not isinstance(kind, Number):
-            context.raw(expr.inner, scope, FLOW)
+            context.raw(expr.inner, scope, either(FLOW, ListOf(FLOW, counted=True), CASES))
             return BAD
         case int() | float() | Unknown():
             context.error(

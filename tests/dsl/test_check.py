@@ -126,3 +126,21 @@ def test_each_mistake_is_told_once_and_its_mended_program_is_clean(
 ) -> None:
     assert codes(failing + NOUNS) == [code]
     assert codes(mended + NOUNS) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("flow a = parallelx of [2 of agent, team(2)]", ["E105"]),
+        ("flow a = routex(by = agent) of { easy = agent, hard = team(2) }", ["E105"]),
+        ("flow a = teamx(2, order = in_turn, members = [2 of agent], until = score >= 1)", ["E105"]),
+        ("flow a = teamx(2, size = nosuch)", ["E105", "E105"]),
+        ("from std.roles import solvr\nflow a = solver -> team(2)", ["E115"]),
+        ("from std.roles import solvr, solver\nflow a = solver", ["E115"]),
+        ("role r { max_output = 9 tokens }\nflow a = agent -> r", ["E107"]),
+        ('task t { statement = "Go."  verify = nosuch }\nrun r { task = t  flow = parallel(2) of agent -> best }',
+         ["E105"]),
+    ],
+)  # fmt: skip
+def test_what_uses_a_mistake_is_not_blamed(text: str, codes: list[str]) -> None:
+    assert [p.code for p in check(Source("x.team", text + "\n"), LIBRARY)] == codes
