@@ -55,7 +55,7 @@ from .outcome import (
     reason,
     word,
 )
-from .result import RunResult
+from .result import Recorded, RunResult
 from .retry import LATER
 from .reuse import Reuse
 from .scope import World
@@ -120,14 +120,9 @@ class Run:
             with suppress(DiskError):
                 await self.journal.written()
 
-    async def events(self) -> AsyncIterator[Stamped]:
-        """Every event from the first, until the run ends. A slow reader holds nobody up."""
-        if self.journal is None:
-            for stamped in self.past():
-                yield stamped
-            return
-        async for stamped in self.journal.events():
-            yield stamped
+    def events(self) -> AsyncIterator[Stamped]:
+        """Every event from the first, until the run ends. A slow reader holds nobody up; one may leave halfway."""
+        return Recorded(iter(self.past())) if self.journal is None else self.journal.events()
 
     def seen(self, stamped: Stamped) -> None:
         """Tell the watchers: called with each event, in the event loop, as it happens; they must not raise."""

@@ -1,8 +1,10 @@
 """The end of a run, as an embedding program sees it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .event import Stamped
 from .fold import Fold
 from .outcome import Outcome
 from .value import Attempt
@@ -28,3 +30,19 @@ class RunResult:
     def attempt(self) -> Attempt | None:
         """The first task's answer: all there is in a run of one task."""
         return self.attempts[0] if self.attempts else None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The events of a run that ended before, read as those of a live one: no generator, as in the journal."""
+
+    past: Iterator[Stamped]
+
+    def __aiter__(self) -> "Recorded":
+        return self
+
+    async def __anext__(self) -> Stamped:
+        stamped = next(self.past, None)
+        if stamped is None:
+            raise StopAsyncIteration
+        return stamped
