@@ -1,6 +1,8 @@
 """Flows that are well typed by the way they grow: each function makes one that takes and gives what its name says.
 
-Subcritical: a flow is a leaf or holds flows of less fuel, and of fuel 0 only leaves.
+Subcritical: a flow is a leaf or holds flows of less fuel, and of fuel 0 mostly leaves.
+
+One file of some length: the forms hold each other, so that none of them can grow without all the others.
 """
 
 from collections.abc import Callable, Collection

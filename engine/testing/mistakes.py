@@ -2,6 +2,8 @@
 
 A planter gets a program as tokens with positions and gives edits, or None where the program has no place for it.
 Where a mistake needs a part that few programs have, the planter brings the part along, behind all else.
+
+One file of some length: a table, and the planters in its rows, each of a few lines.
 """
 
 from collections.abc import Callable, Iterator, Mapping
