@@ -22,16 +22,17 @@ from .call import (
     request_digest,
 )
 from .outcome import Exhausted, Failed
-from .walk import READING_S, Here, Walk, no_room, recall
+from .walk import READING_S, Guard, Here, Walk, budget_mark, no_room, recall
 
 
 async def ask(here: Here, call: Call) -> Reply:
     """The answer to call. Raises CallError and BudgetExhausted, in each life of the run the same."""
     mark = _mark(here, call)
+    await _reach(here, mark)
     earlier = recall(here.recorder, mark, "no_answer")
     if earlier is not None:
         raise await _again(here, cast(Sequence[str], earlier))
-    await _reach(here, call, mark)
+    await _only_known(here, call)
     for guard in here.guards:
         guard.open[mark] = here.address
     await _in_time(here, call)
@@ -100,14 +101,18 @@ async def _again(here: Here, earlier: Sequence[str]) -> Exception:
     return CallError(cast(FailureKind, earlier[1]), earlier[2])
 
 
-async def _reach(here: Here, call: Call, mark: str) -> None:
-    """Stop here if the call was cut by a deadline in an earlier life, or had not begun when that struck."""
+async def _reach(here: Here, mark: str) -> None:
+    """Stop here if the call was in the air when a budget around it was cut in an earlier life."""
     for guard in here.guards:
         if guard.cut is not None and mark in guard.cut.open:
             guard.open[mark] = here.address
             guard.reached.add(mark)
             guard.check()
             await anyio.sleep_forever()
+
+
+async def _only_known(here: Here, call: Call) -> None:
+    """Stop here on the way back to where a budget was cut, if the call had not begun then."""
     is_new = isinstance(call, ModelCall) and not here.world.known(call.address)
     if is_new and any(guard.cut is not None for guard in here.guards):
         await anyio.sleep_forever()
@@ -139,7 +144,16 @@ async def _refused(here: Here, error: BudgetExhausted) -> None:
         case "shrink":
             guard.shrunk = True
         case "fail":
-            guard.ended = Failed("budget", no_room(here, error))
-            guard.scope.cancel()
+            _fail(here, guard, no_room(here, error))
         case "best" | "vote":
             pass
+
+
+def _fail(here: Here, guard: Guard, why: str) -> None:
+    """Fail the budget, the first time that it has no room; where that was is a decision."""
+    if guard.ended is None:
+        mark = budget_mark(here, "failed", guard.account, guard.address)
+        open_, attempts, _, judged = guard.now()
+        here.recorder.decide(guard.address, mark, lambda: [open_, attempts, [why], judged])
+        guard.ended = Failed("budget", why)
+        guard.scope.cancel()

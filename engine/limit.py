@@ -11,11 +11,11 @@ from podium.dsl.program import Budget, OnExhausted
 
 from .branches import open_account
 from .ledger import Limit
-from .outcome import Exhausted, Outcome, Passed, Stopped
+from .outcome import Exhausted, Failed, Outcome, Passed, Stopped
 from .reduce import best, order, vote
 from .value import Attempt, Value
 from .verdicts import judge_all
-from .walk import Body, Ended, Guard, Here, TimeUp, recall, settle
+from .walk import Body, Ended, Guard, Here, TimeUp, budget_mark, recall, settle
 
 
 async def limited(
@@ -35,10 +35,12 @@ async def limited(
     seconds = _seconds(here, budget)
     if account is None:
         open_account(here, name, limit_of(here, budget), here.account, seconds)
-    cut = _earlier(here, name)
+    failed = _earlier(here, name, "failed") if policy == "fail" else None
+    cut = failed or _earlier(here, name, "time_up")
     scope, ends = anyio.CancelScope(), _deadline(here, name, seconds, cut)
     by = math.inf if account is None or cut is not None else here.world.by
     guard = Guard(name, here.address, policy, scope, seconds, cut, ends, by)
+    guard.fails = None if failed is None else Failed("budget", failed.dimension)
     now = anyio.current_time()
     scope.deadline = guard.due
     if guard.due <= now:
@@ -55,9 +57,10 @@ async def limited(
     return await _closed(here, guard, ended)
 
 
-def _earlier(here: Here, account: str) -> TimeUp | None:
-    """Where time ran out in an earlier life of the run, if it did."""
-    cut = cast(list[list[str]] | None, recall(here.recorder, here.address, _time_up(here, account)))
+def _earlier(here: Here, account: str, what: str) -> TimeUp | None:
+    """Where time ran out, or the budget failed, in an earlier life of the run, if it did."""
+    mark = budget_mark(here, what, account, here.address)
+    cut = cast(list[list[str]] | None, recall(here.recorder, here.address, mark))
     if cut is None:
         return None
     earliest: list[list[str]] = [[], [], ["time"], []]  # the first stores had two of the four
@@ -80,13 +83,6 @@ def _account(here: Here) -> str:
     while name in taken:
         name += "'"
     return name
-
-
-def _time_up(here: Here, account: str) -> str:
-    """The name of the decision: budgets around the same node have accounts that differ by a mark."""
-    if account == here.world.account:
-        return "time_up of the run"
-    return "time_up" + account.removeprefix(f"{here.world.account}/{here.address}")
 
 
 def limit_of(here: Here, budget: Budget) -> Limit:
@@ -125,12 +121,8 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
         return Ended(guard.ended)
     if guard.policy == "pause" and guard.dimension == "time":  # a moment that has passed stays so
         await here.walk.pause("budget")
-    mark, struck = _time_up(here, guard.account), [guard.dimension]
-    here.recorder.decide(
-        here.address,
-        mark,
-        lambda: [sorted(guard.open), sorted(guard.attempts), struck, sorted(guard.judged)],
-    )
+    mark = budget_mark(here, "time_up", guard.account, here.address)
+    here.recorder.decide(here.address, mark, guard.now)
     for around in here.guards:
         around.forget({here.address}, attempts=False)
     return Ended(Exhausted(guard.account, guard.dimension))

@@ -99,7 +99,7 @@ class Guard:
     seconds: its time as declared; ends: when that is up; by: when its deadline by the clock comes, both on
     the loop's clock. open: calls in the air, with the address of who asks.
     cut: where time ran out in an earlier life; it is up again once the same calls are reached and the same
-    attempts are there, with the verdicts they had.
+    attempts are there, with the verdicts they had. fails: how it failed there, under `on_exhausted = fail`.
     """
 
     account: str
@@ -110,6 +110,7 @@ class Guard:
     cut: "TimeUp | None" = None
     ends: float = math.inf
     by: float = math.inf
+    fails: Outcome | None = None
     ended: Outcome | None = None
     refused: Exhausted | None = None
     shrunk: bool = False
@@ -157,12 +158,17 @@ class Guard:
             and self.attempts.keys() == self.cut.attempts
             and self.judged >= self.cut.judged
         ):
+            self.ended = self.ended or self.fails
             self.scope.cancel()
 
     @property
     def judged(self) -> frozenset[str]:
         """The attempts that have a verdict."""
         return frozenset(a for a, one in self.attempts.items() if one.verdict is not None)
+
+    def now(self) -> list[list[str]]:
+        """Where it is, as a decision: `TimeUp` is read from it."""
+        return [sorted(self.open), sorted(self.attempts), [self.dimension], sorted(self.judged)]
 
     def keep(self, attempt: Attempt) -> None:
         self.attempts[attempt.address] = attempt
@@ -254,6 +260,14 @@ def is_below(address: str, nodes: Collection[str]) -> bool:
     while address and address not in nodes:
         address = address.rpartition("/")[0]
     return bool(address)
+
+
+def budget_mark(here: Here, what: str, account: str, address: str) -> str:
+    """The name of a decision about a budget at address: budgets around the same node have accounts that
+    differ by a mark."""
+    if account == here.world.account:
+        return f"{what} of the run"
+    return what + account.removeprefix(f"{here.world.account}/{address}")
 
 
 # --- nodes ---------------------------------------------------------------------------------------

@@ -1,0 +1,156 @@
+"""What the engine costs on simulated servers, on one core: no network, no model, virtual time.
+
+Prints, from one run: calls per minute of CPU and CPU per call, against bare tasks that wait the same times; the
+same with 10,000 agents in flight; memory per waiting and per finished agent. Run by hand:
+
+    python tests/bench/bench_simulator.py
+"""
+
+import gc
+import resource
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+
+from podium.dsl.program import Limits, Program
+from podium.engine import Engine
+from podium.engine.call import ModelCall
+from podium.engine.store import Store
+from podium.engine.testing import (
+    Server,
+    SimulatedFleet,
+    Simulation,
+    Speech,
+    in_virtual_time,
+    simulate,
+)
+from podium.engine.testing.programs import agent, parallel, program, reduce_by, team, then
+
+
+def cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def speak(call: ModelCall) -> Speech:
+    return Speech("score = 0.5", reasoning=100)
+
+
+def wide(calls: int, at_once: int) -> Program:
+    """Calls of one agent each, so many at a time."""
+    made = program(then(parallel(calls, agent()), reduce_by("vote")))
+    model = replace(made.models["m"], limits=Limits(inflight=at_once))
+    return replace(made, models={"m": model}, max_agents=calls)
+
+
+def servers(at_once: int) -> dict[str, Server]:
+    return {"": Server(replicas=1, slots=at_once)}
+
+
+def simulated(made: Program, at_once: int) -> Simulation:
+    found = simulate(made, servers=servers(at_once), agents=speak, replay=False)
+    if found.violations:
+        raise SystemExit(found.told())
+    return found
+
+
+async def bare(calls: int, at_once: int) -> None:
+    """The same awaits without an engine: a slot, a commit's two checkpoints, the server's time."""
+    slots = anyio.Semaphore(at_once)
+    made = wide(1, at_once)
+    fleet = SimulatedFleet(speak, servers(at_once))
+    (replica, *_) = await fleet.probe(made.models["m"])
+
+    async def one(number: int) -> None:
+        async with slots:
+            await anyio.lowlevel.checkpoint()
+            call = ModelCall(f"main/{number}.agent/c1", "run", "m", (), 100)
+            await fleet.send(call, replica, str(number))
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(calls):
+            tasks.start_soon(one, number)
+
+
+async def engine(calls: int, at_once: int) -> None:
+    """The run itself, without the checks that a simulation makes of it."""
+    made = wide(calls, at_once)
+    fleet = SimulatedFleet(speak, servers(at_once))
+    async with Engine(Store.memory(), client=fleet, environ={}, inline=True) as opened:
+        result = await (await opened.start(made)).result()
+    if result.folded.total.amount.calls != calls:
+        raise SystemExit(f"{result.folded.total.amount.calls} of {calls} calls were made")
+
+
+def pace(calls: int, at_once: int) -> None:
+    began = cpu_s()
+    in_virtual_time(partial(bare, calls, at_once))
+    plain = cpu_s() - began
+    began = cpu_s()
+    in_virtual_time(partial(engine, calls, at_once))
+    ours = cpu_s() - began
+    began = cpu_s()
+    simulated(wide(calls, at_once), at_once)
+    checked = cpu_s() - began
+    print(
+        f"{calls:7} {at_once:8} {plain / calls * 1e6:9.0f} {ours / calls * 1e6:10.0f}"
+        f" {checked / calls * 1e6:12.0f} {ours / plain:12.1f} {60 / ours * calls:14.0f}"
+    )
+
+
+def resident_kb() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1])
+    raise SystemExit("there is no VmRSS here")
+
+
+def memory(agents: int) -> None:
+    """Resident memory with all agents in flight, and with all ended, each above what there was before.
+
+    What they said is in it: the simulated store keeps its pages in memory, as no real one does.
+    """
+    gc.collect()
+    before = resident_kb()
+    heard, most = 0, 0
+
+    def counting(call: ModelCall) -> Speech:
+        nonlocal heard, most
+        heard += 1
+        if heard == agents:
+            most = resident_kb()
+        return speak(call)
+
+    found = simulate(wide(agents, agents), servers=servers(agents), agents=counting, replay=False)
+    gc.collect()
+    left = resident_kb()
+    print(
+        f"{agents} in flight: {(most - before) / agents:.1f} kB each;"
+        f" ended, with {len(found.events)} events: {(left - before) / agents:.1f} kB each"
+    )
+
+
+def main() -> None:
+    in_virtual_time(partial(bare, 10, 10))
+    simulated(wide(10, 10), 10)
+    memory(10_000)  # first: later there is room that was left by others
+    print("  calls  at once   bare us  engine us  simulate us  engine/bare  engine calls/min")
+    for calls, at_once in (
+        (2_000, 1),
+        (2_000, 100),
+        (10_000, 100),
+        (10_000, 10_000),
+        (40_000, 100),
+    ):
+        pace(calls, at_once)
+    began = cpu_s()
+    hour = simulated(program(then(parallel(20, team(5, rounds=3)), reduce_by("vote"))), 8)
+    print(f"{hour.seconds:.0f} virtual seconds of a hundred agents: {cpu_s() - began:.2f} s of CPU")
+
+
+if __name__ == "__main__":
+    main()
