@@ -1,7 +1,7 @@
-"""Text to tree, and a problem for each declaration that has none. Nothing here raises on any text.
+"""Text to tree, and a problem for each mistake of form. Nothing here raises on any text.
 
-A word in column 1 starts a declaration, so each is parsed on its own: a mistake in one costs one report
-and leaves the others whole.
+A word in column 1 starts a declaration, so each is parsed on its own, and a mistake in one leaves the
+others whole; `piece` says what it leaves of its own.
 """
 
 from bisect import bisect_left
@@ -27,8 +27,8 @@ NOTHING = Entries(None, (), ())
 def parse(source: Source) -> tuple[s.File, list[Problem]]:
     """The declarations of source that could be read, and what is wrong with the rest, in order.
 
-    A declaration of an unknown kind or with a badly laid out prompt is both reported and kept, so that
-    its name stays known.
+    A declaration of an unknown kind, with a badly laid out prompt, or with fields that could not be read
+    is both reported and kept, so that its name stays known.
     """
     if len(source.text) > MOST_CHARACTERS:
         return _file((), source), [_too_large(source, f"{MOST_CHARACTERS:,} characters")]
@@ -57,10 +57,7 @@ def parse_expression(source: Source) -> tuple[s.Expr | None, list[Problem]]:
 
 
 class _Read(NamedTuple):
-    """One declaration. more: something else is wrong with it, and enough was reported before.
-
-    is_field: it is none, but a field that stands in column 1.
-    """
+    """One declaration. more: something else is wrong with it, and enough was reported before."""
 
     tokens: list[Token]
     entries: Entries
@@ -69,6 +66,7 @@ class _Read(NamedTuple):
 
     @property
     def is_field(self) -> bool:
+        """Whether it is none, but a field that stands in column 1."""
         return is_unindented_field(self.tokens)
 
     @property
