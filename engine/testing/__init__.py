@@ -1,7 +1,10 @@
 """What users need to test topologies without a model.
 
-Strategies of whole programs are in `podium.engine.testing.strategies`, which needs Hypothesis; this package does not.
+`programs`, `commented` and `garbled` are strategies and need Hypothesis, which is loaded when one is first named;
+the rest does not.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from .agents import Agents, Law, Speech, mark, power_law, scored
 from .clock import in_virtual_time
@@ -10,6 +13,20 @@ from .fleet import Server, SimulatedFleet
 from .invariants import Violation, violations
 from .scripted import Fail, Memory, Played, Say, ScriptedClient, play, scripted_world
 from .simulate import Simulation, simulate
+
+if TYPE_CHECKING:
+    from .strategies import commented, garbled, programs
+
+_STRATEGIES = ("commented", "garbled", "programs")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _STRATEGIES:
+        from importlib import import_module
+
+        return getattr(import_module(f"{__name__}.strategies"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "FAULTS",
@@ -28,12 +45,15 @@ __all__ = [
     "Simulation",
     "Speech",
     "Violation",
+    "commented",
+    "garbled",
     "in_virtual_time",
     "mark",
     "name_of",
     "placed",
     "play",
     "power_law",
+    "programs",
     "schedule",
     "scored",
     "scripted_world",

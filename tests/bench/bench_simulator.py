@@ -27,7 +27,7 @@ from podium.engine.testing import (
     in_virtual_time,
     simulate,
 )
-from podium.engine.testing.programs import agent, parallel, program, reduce_by, team, then
+from podium.engine.testing.handmade import agent, parallel, program, reduce_by, team, then
 
 
 def cpu_s() -> float:

@@ -22,7 +22,7 @@ from podium.engine.clock import clock_of, first_of, moment
 from podium.engine.outcome import Exhausted, Named, Outcome, outcome_of, reason
 from podium.engine.result import RunResult
 from podium.engine.testing import Say, ScriptedClient, play
-from podium.engine.testing.programs import TASK, agent, exact, parallel, program, reduce_by, then
+from podium.engine.testing.handmade import TASK, agent, exact, parallel, program, reduce_by, then
 
 PROGRAM = """
 model m { endpoint = openai("m", base_url = "http://127.0.0.1:1"), price = none }

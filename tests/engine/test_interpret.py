@@ -27,7 +27,7 @@ from podium.engine.event import Improved, NodeEnded, Scored
 from podium.engine.interpret import Result, run
 from podium.engine.outcome import Failed, Finished, Passed, Paused
 from podium.engine.testing import Fail, Memory, Played, Say, ScriptedClient, play, scripted_world
-from podium.engine.testing.programs import (
+from podium.engine.testing.handmade import (
     HERE,
     TASK,
     agent,

@@ -12,7 +12,7 @@ from podium.engine.event import AccountOpened, NodeEnded
 from podium.engine.ledger import Amount
 from podium.engine.outcome import Exhausted, Failed, Finished, Passed, Paused
 from podium.engine.testing import Played, Say, ScriptedClient, play
-from podium.engine.testing.programs import (
+from podium.engine.testing.handmade import (
     HERE,
     TASK,
     agent,

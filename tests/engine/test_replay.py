@@ -27,7 +27,7 @@ from podium.engine.event import NodeStarted
 from podium.engine.interpret import run
 from podium.engine.outcome import Passed
 from podium.engine.testing import Fail, Memory, Say, ScriptedClient, play, scripted_world
-from podium.engine.testing.programs import (
+from podium.engine.testing.handmade import (
     HERE,
     TASK,
     agent,

@@ -10,7 +10,7 @@ from podium.engine.agent import cap_of, seed_of, window_of
 from podium.engine.agent.act import merged
 from podium.engine.outcome import Failed, Finished
 from podium.engine.testing import Say, ScriptedClient, play
-from podium.engine.testing.programs import agent, program, role, template
+from podium.engine.testing.handmade import agent, program, role, template
 
 SHAPED = replace(role("shaped"), output=(OutputField("n", "int"),))
 

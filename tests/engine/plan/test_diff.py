@@ -26,7 +26,7 @@ from podium.dsl.program import (
 from podium.engine.plan import Diff, diff
 from podium.engine.plan.amounts import Amounts, Range
 from podium.engine.plan.diff import Part
-from podium.engine.testing.programs import (
+from podium.engine.testing.handmade import (
     HERE,
     agent,
     parallel,

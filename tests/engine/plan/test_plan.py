@@ -26,7 +26,7 @@ from podium.dsl.program import (
 from podium.engine.call import Message, ModelCall
 from podium.engine.plan import Node, Plan, plan
 from podium.engine.plan.amounts import Range
-from podium.engine.testing.programs import (
+from podium.engine.testing.handmade import (
     HERE,
     agent,
     parallel,

@@ -6,7 +6,7 @@ import pytest
 
 from podium.dsl.bounds import bounds
 from podium.dsl.program import Ceo, Fallback, Flow, ForEach, OutputField, Repeat, Route, Team
-from podium.engine.testing.programs import HERE, agent, parallel, reduce_by, role, team, then
+from podium.engine.testing.handmade import HERE, agent, parallel, reduce_by, role, team, then
 
 PLAIN = role("plain")
 SHAPED = replace(role("shaped"), output=(OutputField("answer", "text"),))

@@ -12,7 +12,7 @@ from podium.engine.plan.amounts import Range, charge
 from podium.engine.plan.settings import of_models
 from podium.engine.request import ModelChoice, Request, from_json, to_json
 from podium.engine.shell.settings_view import listed
-from podium.engine.testing.programs import agent, program, role
+from podium.engine.testing.handmade import agent, program, role
 from podium.engine.tokens import cost
 
 rates = st.builds(Price, *[st.integers(0, 10**7)] * 4)

@@ -23,7 +23,7 @@ from podium.engine.call import CallError, ModelCall
 from podium.engine.event import NodeEnded, Said, Scored
 from podium.engine.outcome import Exhausted, Failed, Finished, Passed
 from podium.engine.testing import Fail, Played, Say, ScriptedClient, play
-from podium.engine.testing.programs import TASK, exact, program, role, team, template
+from podium.engine.testing.handmade import TASK, exact, program, role, team, template
 
 SOLVER = role("solver", "Solve ", "{task.statement}")
 CRITIC = role("critic", "Criticise.")
@@ -304,7 +304,7 @@ async def test_a_solver_keeps_its_own_solution_and_all_reviews_in_a_small_window
 
 
 async def test_what_came_in_lies_on_the_board() -> None:
-    from podium.engine.testing.programs import agent, parallel, then
+    from podium.engine.testing.handmade import agent, parallel, then
 
     flow = then(parallel(2, agent()), team(2))
     client = ScriptedClient(echo)

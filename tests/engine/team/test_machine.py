@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from podium.dsl.program import Member
 from podium.engine.team.machine import Phase, accepted, agrees, consensus, phases, roles, seated
-from podium.engine.testing.programs import role
+from podium.engine.testing.handmade import role
 from podium.engine.value import Attempt
 
 

@@ -13,7 +13,7 @@ from podium.engine.call import Message, ModelCall, VerifierCall
 from podium.engine.team.ceo import output as ceo_output
 from podium.engine.testing import Agents, mark, power_law, scored
 from podium.engine.testing.agents import shaped, verdict
-from podium.engine.testing.programs import (
+from podium.engine.testing.handmade import (
     TASK,
     agent,
     exact,

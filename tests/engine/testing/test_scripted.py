@@ -9,7 +9,7 @@ import trio.testing
 from podium.dsl.program import Sampling, Task
 from podium.engine.call import CallError, Message, ModelCall, Usage
 from podium.engine.testing import Fail, Memory, Say, ScriptedClient, play
-from podium.engine.testing.programs import agent, parallel, program
+from podium.engine.testing.handmade import agent, parallel, program
 
 
 @pytest.fixture

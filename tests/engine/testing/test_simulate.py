@@ -42,7 +42,7 @@ from podium.engine.testing.faults import (
     Slow,
     VerifierError,
 )
-from podium.engine.testing.programs import (
+from podium.engine.testing.handmade import (
     HERE,
     agent,
     exact,
