@@ -71,6 +71,19 @@ class Usage:
     reasoning: int = 0
     estimated: bool = False
 
+    @property
+    def fresh(self) -> int:
+        """Input that was neither in the server's cache nor written to it."""
+        return self.input - self.cached - self.cache_write
+
+    def believed(self) -> "Usage":
+        """These figures with none below nothing, and no part larger than what it is part of."""
+        total, output = max(0, self.input), max(0, self.output)
+        cached = min(max(0, self.cached), total)
+        written = min(max(0, self.cache_write), total - cached)
+        reasoning = min(max(0, self.reasoning), output)
+        return Usage(total, cached, written, output, reasoning, self.estimated)
+
     def plus(self, other: "Usage") -> "Usage":
         return Usage(
             self.input + other.input,
@@ -231,8 +244,14 @@ class VerifierBroken(Pausing):
 
 
 def usage_body(usage: Usage) -> dict[str, Json]:
-    """The usage's JSON form; `Usage(**body)` is its inverse."""
-    return {name: getattr(usage, name) for name in Usage.__slots__}
+    """The usage's JSON form, with `fresh` for those who read events; `usage_of` is its inverse."""
+    fields: dict[str, Json] = {name: getattr(usage, name) for name in Usage.__slots__}
+    return {"fresh": usage.fresh, **fields}
+
+
+def usage_of(body: Mapping[str, Any]) -> Usage:
+    """The usage whose body this is."""
+    return Usage(**{name: value for name, value in body.items() if name != "fresh"})
 
 
 def reply_body(reply: Reply) -> dict[str, Json]:
@@ -256,7 +275,7 @@ def reply_of(body: Mapping[str, Any]) -> Reply:
     if "verdict" in body:
         return VerifierReply(Verdict(**body["verdict"]))
     values = dict(body)
-    values["usage"] = Usage(**values["usage"])
+    values["usage"] = usage_of(values["usage"])
     return ModelReply(**values)
 
 

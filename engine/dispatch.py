@@ -353,11 +353,14 @@ async def _send(one: _Try) -> Reply:
 
 
 def _with_usage(call: ModelCall, reply: ModelReply) -> ModelReply:
-    """The reply, with an estimate where the server reported nothing."""
-    used = reply.usage
-    if used.input or used.output:
-        return reply
-    return replace(reply, usage=estimate(call, reply.text, reply.reasoning))
+    """The reply, with an estimate of what the server did not report, and no part above its whole."""
+    used, said = reply.usage.believed(), bool(reply.text or reply.reasoning)
+    if used.input and (used.output or not said):
+        return replace(reply, usage=used)
+    guess = estimate(call, reply.text, reply.reasoning)
+    told = replace(guess, input=used.input or guess.input, output=used.output or guess.output)
+    told = replace(told, cached=used.cached, cache_write=used.cache_write, reasoning=used.reasoning)
+    return replace(reply, usage=told.believed())
 
 
 async def _answer(one: _Try, reply: Reply) -> Reply:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from .call import Usage, usage_body
+from .call import Usage, usage_body, usage_of
 from .ledger import Amount
 
 
@@ -248,9 +248,11 @@ def _plain(value: Any) -> Any:
 def from_body(kind: str, values: Mapping[str, Any]) -> Event:
     """The event whose body this is. Raises KeyError on an unknown kind, TypeError on missing fields."""
     plain = {("try_" if name == "try" else name): value for name, value in values.items()}
-    for name, make in (("held", Amount), ("spent", Amount), ("usage", Usage)):
+    for name in ("held", "spent"):
         if name in plain:
-            plain[name] = make(**plain[name])
+            plain[name] = Amount(**plain[name])
+    if "usage" in plain:
+        plain["usage"] = usage_of(plain["usage"])
     if "messages" in plain:
         plain["messages"] = tuple(plain["messages"])
     return KINDS[kind](**plain)

@@ -31,6 +31,8 @@ from .event import (
     Stamped,
     is_afterword,
 )
+from .fates import NO_TRIES, Fates, Tries, one
+from .ledger import NOTHING
 from .orders import topped
 from .spend import MICRO, NO_SPEND
 from .spend import Spend as Spend
@@ -124,6 +126,7 @@ class Fold:
     _open: dict[tuple[str, int], CallIntended] = field(
         default_factory=dict[tuple[str, int], CallIntended]
     )
+    _fates: Fates = field(default_factory=Fates)
     _before_s: float = 0.0
     _began: float | None = None
     _last: float = 0.0
@@ -145,6 +148,7 @@ class Fold:
                 self._start_node(event)
             case CallIntended(address=address):
                 self._open[(address, event.try_)] = event
+                self._again(event)
                 self._busy(address, f"asks {event.model}" if event.model else "is judged")
             case CallAnswered(address=address):
                 self._settle(event, unknown=event.usage.estimated)
@@ -263,16 +267,33 @@ class Fold:
         intent = self._open.pop((event.address, event.try_), None)
         self.waiting.pop(event.address, None)
         model = "" if intent is None else intent.model
+        fate = self._fates.ended(intent, event)
         spend = Spend(
-            event.spent, event.usage, unknown=int(unknown), unpriced=int(model in self.unpriced)
+            event.spent,
+            event.usage,
+            unknown=int(unknown),
+            unpriced=int(model in self.unpriced),
+            bounds=event.spent if unknown else NOTHING,
+            tries=NO_TRIES if fate is None else one(fate),
         )
+        self._spend(event.address, spend)
+
+    def _again(self, intent: CallIntended) -> None:
+        """A try that is sent may change what is said of the one before it."""
+        changed = self._fates.begun(intent)
+        if changed is not None:
+            address, was, now = changed
+            self._spend(address, Spend(tries=Tries(**{was: -1, now: 1})))
+
+    def _spend(self, address: str, spend: Spend) -> None:
+        """Count spend once, at the node that address belongs to."""
         self.total = self.total.plus(spend)
-        owner = self._nearest(event.address)
+        owner = self._nearest(address)
         if owner is None:
             self.outside = self.outside.plus(spend)
         else:
             self.nodes[owner].own = self.nodes[owner].own.plus(spend)
-        if branch := self._branch(event.address):
+        if branch := self._branch(address):
             branch.spend = branch.spend.plus(spend)
 
     def _score(self, event: Scored) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .call import Usage
+from .fates import NO_TRIES, Tries
 from .ledger import NOTHING, Amount
 
 MICRO = 1_000_000  # micro-dollars in a dollar
@@ -15,13 +16,17 @@ class Spend:
     """amount: as settled. usage: tokens by kind, as reported or bounded.
 
     unknown: calls whose cost is not the server's figure but an upper bound of ours.
+    bounds: what of amount such calls are charged: all that may be too much in it, and nothing is too little.
     unpriced: calls of models without a known price, whose dollars are nobody's figure.
+    tries: requests to models, by what became of them.
     """
 
     amount: Amount = NOTHING
     usage: Usage = _NO_TOKENS
     unknown: int = 0
     unpriced: int = 0
+    bounds: Amount = NOTHING
+    tries: Tries = NO_TRIES
 
     def plus(self, other: "Spend") -> "Spend":
         return Spend(
@@ -29,6 +34,8 @@ class Spend:
             self.usage.plus(other.usage),
             self.unknown + other.unknown,
             self.unpriced + other.unpriced,
+            self.bounds.plus(other.bounds),
+            self.tries.plus(other.tries),
         )
 
     @property
@@ -37,18 +44,30 @@ class Spend:
         return None if self.unpriced else self.amount.usd / MICRO
 
     def as_json(self) -> dict[str, Any]:
-        """The `spent` object of every JSON answer. Input includes cached, output includes reasoning."""
+        """The `spent` object of every JSON answer.
+
+        Of the tokens, fresh, cached and cache_write make up input, reasoning is part of output, and total is what
+        budgets count: input, output, and the bounds of calls whose server told nothing.
+        """
         usage = self.usage
         return {
             "usd": self.usd,
             "calls": self.amount.calls,
             "tokens": {
+                "total": self.amount.tokens,
                 "input": usage.input,
+                "fresh": usage.fresh,
                 "cached": usage.cached,
+                "cache_write": usage.cache_write,
                 "output": usage.output,
                 "reasoning": usage.reasoning,
             },
+            "tries": self.tries._asdict(),
             "unknown_calls": self.unknown,
+            "bounds": {
+                "usd": None if self.unpriced else self.bounds.usd / MICRO,
+                "tokens": self.bounds.tokens,
+            },
         }
 
 

@@ -59,16 +59,13 @@ def cost(usage: Usage, price: Price | None) -> int:
     """Micro-dollars for usage, rounded up. What is cached or written beyond the input is not believed."""
     if price is None:
         return 0
-    total = max(0, usage.input)
-    price = price.at(total)
-    cached = min(max(0, usage.cached), total)
-    written = min(max(0, usage.cache_write), total - cached)
-    fresh = total - cached - written
+    used = usage.believed()
+    rates = price.at(used.input)
     return _up(
-        fresh * price.input
-        + cached * price.cached
-        + written * price.cache_write
-        + max(0, usage.output) * price.output
+        used.fresh * rates.input
+        + used.cached * rates.cached
+        + used.cache_write * rates.cache_write
+        + used.output * rates.output
     )
 
 

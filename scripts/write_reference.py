@@ -60,6 +60,23 @@ RESULT = """
 | `held` | calls that still hold money: 0 after a run |
 | `nodes` | `address`, `kind`, `outcome`, `reason` and `spent` of every node, what lies below included |
 | `store` | the file it is kept in |
+
+`spent` is of a node with all below it, and always the sum of what the node spent itself and what its children did:
+
+| field | what it is |
+|---|---|
+| `usd` | dollars, or null where a model without a known price was called |
+| `calls` | requests that reached a server, resends included: what budgets count |
+| `tokens` | by kind, and their `total`, which is what budgets count |
+| `tries` | requests by what became of them |
+| `unknown_calls` | calls of which no server told the usage |
+| `bounds` | what those are counted as, in `usd` and `tokens`: upper bounds, part of the figures above |
+
+Of the tokens `fresh`, `cached` and `cache_write` are disjoint and make up `input`; `reasoning` is part of
+`output`.
+A try was `answered`; `cut` by the cap on its reply; `repaired`, which is unreadable and asked once more; `reused`
+from an earlier run; `retried`, which is failed and sent again; `failed`; `cancelled` in the air; or `lost` with
+the process.
 """
 
 PLAN = """

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..call import ModelReply, reply_of
 from ..event import CallAnswered, CallFailed, CallIntended, Stamped
+from ..fates import Fates
 from ..fold import Spend
 from .safe import safe_line
 from .summary import dollars
@@ -14,7 +15,10 @@ from .units import show_count
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One try. state: answered, or the failure's kind, or `in flight`; text: the reply's or the error's."""
+    """One try. state: answered, or the failure's kind, or `in flight`; text: the reply's or the error's.
+
+    became: what became of it in the end, in a word of `FATES`; empty while it is in flight, and of a verifier.
+    """
 
     address: str
     number: int
@@ -24,6 +28,14 @@ class Tried:
     text: str
     spend: Spend
     seconds: float
+    became: str = ""
+
+    @property
+    def told(self) -> str:
+        """What became of it, with the kind of its failure."""
+        if self.became in ("", self.state):
+            return self.state
+        return self.became if self.state == "answered" else f"{self.became}: {self.state}"
 
     def as_json(self) -> Mapping[str, Any]:
         return {
@@ -31,6 +43,7 @@ class Tried:
             "try": self.number,
             "model": self.model,
             "state": self.state,
+            "became": self.became,
             "text": self.text,
             "seconds": self.seconds,
             "spent": self.spend.as_json(),
@@ -41,28 +54,36 @@ def tries(events: Iterable[Stamped]) -> list[Tried]:
     """Every try of the run, in the order they were sent."""
     sent: dict[tuple[str, int], CallIntended] = {}
     ended: dict[tuple[str, int], CallAnswered | CallFailed] = {}
+    became: dict[tuple[str, int], str] = {}
+    last: dict[str, tuple[str, int]] = {}  # the last try of each call
+    fates = Fates()
     for stamped in events:
         match stamped.event:
             case CallIntended() as event:
+                if (changed := fates.begun(event)) is not None:
+                    became[last[changed[0]]] = changed[2]
+                last[event.address] = event.address, event.try_
                 sent[(event.address, event.try_)] = event
             case CallAnswered() | CallFailed() as event:
-                ended[(event.address, event.try_)] = event
+                key = event.address, event.try_
+                ended[key] = event
+                became[key] = fates.ended(sent.get(key), event) or ""
             case _:
                 pass
-    return [_tried(intent, ended.get(key)) for key, intent in sent.items()]
+    return [_tried(sent[key], ended.get(key), became.get(key, "")) for key in sent]
 
 
 def line(tried: Tried, *, width: int) -> str:
     """The try on one line: where, what came of it, what it cost, the beginning of its text."""
     amount = tried.spend.amount
     price = f"{show_count(amount.tokens)} tokens, {dollars(tried.spend)}, {tried.seconds:.1f}s"
-    again = f" (try {tried.number})" if tried.number > 1 else ""
-    head = f"{safe_line(tried.address, 90)}{again}  {safe_line(tried.state, 20)}  {price}"
+    again = f" (try {tried.number + 1})" if tried.number else ""
+    head = f"{safe_line(tried.address, 90)}{again}  {safe_line(tried.told, 30)}  {price}"
     room = max(20, width - len(head) - 4)
     return f"{head}  {safe_line(tried.text, room)}".rstrip()
 
 
-def _tried(intent: CallIntended, end: CallAnswered | CallFailed | None) -> Tried:
+def _tried(intent: CallIntended, end: CallAnswered | CallFailed | None, became: str) -> Tried:
     state, text = "in flight", ""
     spend, seconds = Spend(), 0.0
     match end:
@@ -85,6 +106,7 @@ def _tried(intent: CallIntended, end: CallAnswered | CallFailed | None) -> Tried
         text,
         spend,
         seconds,
+        became,
     )
 
 

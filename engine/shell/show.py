@@ -14,6 +14,7 @@ from podium.dsl.names import did_you_mean
 
 from ..fold import Fold, Spend, result_json
 from ..store import RunRecord, Store
+from .books import books
 from .called import called
 from .calls import Tried, line, tries
 from .ending import answer_text, store_option_of, table_of
@@ -114,9 +115,9 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     console.print(Text(f"Run {record.id} ({safe_line(record.name, 60)})", style="bold"))
     console.print(Text(headline(folded)), soft_wrap=True)
     console.print(table_of(price_table(folded)))
-    for words in (against_baseline(folded), one_agent(folded), best_team(folded)):
-        if words:
-            console.print(Text(words), soft_wrap=True)
+    said = (against_baseline(folded), one_agent(folded), best_team(folded), *books(folded.total))
+    for words in filter(None, said):
+        console.print(Text(words), soft_wrap=True)
     if (answer := answer_text(folded)) is not None:
         console.print(Text(f"\n{safe(answer)}"), soft_wrap=True)
     click.echo(
@@ -170,7 +171,8 @@ def _node_text(folded: Fold, store: Store, address: str, spend: Spend, own: list
         console.print(Text(", ".join(word for word in words if word)), soft_wrap=True)
     amount = spend.amount
     price = f"{show_calls(amount.calls)}, {show_count(amount.tokens)} tokens, {dollars(spend)}"
-    console.print(Text(price))
+    for told in (price, *books(spend)):
+        console.print(Text(told), soft_wrap=True)
     below = folded.tree().get(address, [])
     if below:
         totals = folded.totals()

@@ -20,6 +20,7 @@ from podium.engine.event import (
     Scored,
     Stamped,
 )
+from podium.engine.fates import FATES, Tries
 from podium.engine.fold import Fold, Spend, fold, result_json
 from podium.engine.ledger import Amount
 
@@ -167,24 +168,18 @@ RUN: list[Event] = [
 
 
 def test_the_result_is_the_promised_object() -> None:
-    node = {
-        "usd": 2.5,
-        "calls": 1,
-        "tokens": {"input": 10, "cached": 4, "output": 5, "reasoning": 2},
-        "unknown_calls": 0,
-    }
-    both = {
-        "usd": 5.0,
-        "calls": 2,
-        "tokens": {"input": 20, "cached": 8, "output": 10, "reasoning": 4},
-        "unknown_calls": 0,
-    }
-    nothing = {
-        "usd": 0.0,
-        "calls": 0,
-        "tokens": {"input": 0, "cached": 0, "output": 0, "reasoning": 0},
-        "unknown_calls": 0,
-    }
+    def spend(calls: int) -> dict[str, object]:
+        kinds = {"total": 15, "input": 10, "fresh": 6, "cached": 4, "cache_write": 0, "output": 5}
+        return {
+            "usd": 2.5 * calls,
+            "calls": calls,
+            "tokens": {kind: calls * count for kind, count in {**kinds, "reasoning": 2}.items()},
+            "tries": {**dict.fromkeys(FATES, 0), "answered": calls},
+            "unknown_calls": 0,
+            "bounds": {"usd": 0.0, "tokens": 0},
+        }
+
+    node, both, nothing = spend(1), spend(2), spend(0)
     rows = [
         ("main/1.parallel", "parallel", "passed", "", both),
         ("main/1.parallel/1.squad", "team", "stopped", "lost", node),
@@ -223,7 +218,10 @@ def test_a_try_charged_at_its_hold_is_counted_as_unknown() -> None:
     lost = CallFailed("main/a", 1, "main", "lost", "gone", SPENT, Usage(), True, 0.0)
     folded = fold(stamped(NodeStarted("main/a", "agent", "a"), lost))
     assert (folded.total.unknown, folded.lost) == (1, 1)
-    assert folded.total.amount == SPENT
+    assert folded.total.amount == folded.total.bounds == SPENT
+    shown = folded.total.as_json()
+    assert shown["bounds"] == {"usd": 2.5, "tokens": 15}
+    assert shown["tokens"]["total"] == 15
 
 
 def test_a_run_that_died_is_resumable_and_shows_its_best_and_what_it_still_holds() -> None:
@@ -246,7 +244,9 @@ def test_branches_of_the_outermost_parallel_are_the_lines_of_progress() -> None:
         "main/1.parallel/1.squad": "r1.m1 asks fast",
         "main/1.parallel/2.squad": "scored 2",
     }
-    assert folded.branches["main/1.parallel/2.squad"].spend == Spend(SPENT, USAGE)
+    assert folded.branches["main/1.parallel/2.squad"].spend == Spend(
+        SPENT, USAGE, tries=Tries(answered=1)
+    )
     assert folded.branches["main/1.parallel/2.squad"].score == 2.0
 
 

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from podium.engine.event import kind_of
+from podium.engine.fates import FATES
 from podium.engine.shell.cli import main
 from podium.engine.shell.doors import Doors
 from podium.engine.shell.exits import Exit
@@ -45,8 +46,8 @@ USAGE = {
     "completion_tokens_details": {"reasoning_tokens": 3},
 }
 POSITION = {"line", "column"}
-SPENT = ["usd", "calls", "tokens", "unknown_calls"]
-TOKENS = ["input", "cached", "output", "reasoning"]
+SPENT = ["usd", "calls", "tokens", "tries", "unknown_calls", "bounds"]
+TOKENS = ["total", "input", "fresh", "cached", "cache_write", "output", "reasoning"]
 RESULT = [
     *("schema", "run", "outcome", "reason", "resumable", "answer", "score", "passed", "baseline"),
     *("seconds", "spent", "budget", "held", "nodes", "store"),
@@ -173,13 +174,18 @@ def test_the_result_of_a_run_is_one_object_with_the_sums_of_the_server(server: F
     assert (shown["passed"], shown["resumable"], shown["held"]) == (True, False, 0)
     assert shown["store"] == "deep/er/runs.db"
     assert shown["budget"] == {"usd": 1, "tokens": 100_000, "calls": 60, "seconds": 120}
-    tokens = {"input": 10 * calls, "cached": 4 * calls, "output": 5 * calls, "reasoning": 3 * calls}
+    kinds = {"total": 15, "input": 10, "fresh": 6, "cached": 4, "cache_write": 0, "output": 5}
+    tokens = {kind: count * calls for kind, count in {**kinds, "reasoning": 3}.items()}
+    assert list(shown["spent"]["tries"]) == list(FATES)
+    assert sum(shown["spent"]["tries"].values()) == calls
     usd = calls * (6 * 2 + 4 * 1 + 5 * 10) / 1e6
     assert shown["spent"] == {
         "usd": pytest.approx(usd),
         "calls": calls,
         "tokens": tokens,
+        "tries": shown["spent"]["tries"],
         "unknown_calls": 0,
+        "bounds": {"usd": 0, "tokens": 0},
     }
     assert shown["nodes"][0]["spent"] == shown["spent"]
 

@@ -48,7 +48,7 @@ async def path(tmp_path: Path) -> Path:
     store = Store.open(path, inline=True, clock=lambda: 1000.0)
     journal = store.create(RunRecord("2026-a", "main", 1000.0, "a"))
     message = message_blob(Message("user", "What is \x9b2J six times seven?"))
-    intent = CallIntended(f"{SQUAD}/r1.m1", 1, "a", "model", "d", SPENT, "fast", "r", (message[0],))
+    intent = CallIntended(f"{SQUAD}/r1.m1", 0, "a", "model", "d", SPENT, "fast", "r", (message[0],))
     for event in (
         RunStarted(1, 1, "h", "0"),
         AccountOpened("a", "", 9_000_000, None, None, None),
@@ -58,7 +58,7 @@ async def path(tmp_path: Path) -> Path:
         journal.emit(event)
     await journal.commit([intent], [message])
     answered = CallAnswered(
-        f"{SQUAD}/r1.m1", 1, "a", SPENT, Usage(input=100, output=50), REPLY, 2.0
+        f"{SQUAD}/r1.m1", 0, "a", SPENT, Usage(input=100, output=50), REPLY, 2.0
     )
     await journal.commit([answered])
     for event in (
