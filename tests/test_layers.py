@@ -21,6 +21,8 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from ((0, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is None:
+            yield from ((node.level, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.level, node.module or ""
 
@@ -48,5 +50,6 @@ def test_no_import_cycle(package: str) -> None:
             if level:
                 target = path.parents[level - 1].joinpath(*name.split("."))
                 files = (target.with_suffix(".py"), target / "__init__.py")
-                edges |= {file for file in files if file.exists()}
+                # What is no module is a name of the package itself.
+                edges |= {file for file in files if file.exists()} or {target.parent / "__init__.py"}
     TopologicalSorter(graph).prepare()
