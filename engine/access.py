@@ -25,20 +25,23 @@ UNKNOWN_WINDOW = 8192
 
 @dataclass(slots=True, eq=False)
 class Door:
-    """One client, its fleet and its queue. known: the models behind it, by pool."""
+    """The one queue of an engine, and its fleet. known: the models behind it, and the marks of the keys that
+    are used for them, by pool."""
 
-    client: Client
     admission: Admission
-    known: dict[str, Model] = field(default_factory=dict[str, Model])
+    known: dict[str, tuple[Model, frozenset[str]]] = field(
+        default_factory=dict[str, tuple[Model, frozenset[str]]]
+    )
 
-    async def open(self, models: Mapping[str, Model], tell: Callable[[str], None]) -> Access:
+    async def open(
+        self, client: Client, models: Mapping[str, Model], tell: Callable[[str], None]
+    ) -> Access:
         """Probe models and add them to the fleet. Raises CallError: the first model's that fails."""
         pools: dict[str, str] = {}
         windows: dict[str, int] = {}
         for name, model in models.items():
-            pool = self._pool(model)
-            self.known[pool] = model  # before the wait, in which another run may ask for the name
-            replicas = await self.client.probe(model)
+            replicas = await client.probe(model)
+            pool = self._pool(model, frozenset(replica.key_mark for replica in replicas))
             self.admission.fleet.add(pool, replicas, model.limits)
             for replica in replicas:
                 self.admission.fleet.reached(replica)
@@ -47,21 +50,21 @@ class Door:
             windows[name] = model.context or min(told, default=UNKNOWN_WINDOW)
             if model.context is None and not told:
                 tell(f"{name}: its window is not known; taken as {UNKNOWN_WINDOW} tokens")
-        return Access(self.client, self.admission, windows, pools)
+        return Access(client, self.admission, windows, pools)
 
-    def _pool(self, model: Model) -> str:
-        """The model's name, marked where another model behind this door has it already."""
+    def _pool(self, model: Model, marks: frozenset[str]) -> str:
+        """The model's name, numbered where another model, or this one with another key, has it already."""
+        wanted, number = (model, marks), 1
         pool = model.name
-        while self.known.get(pool, model) != model:
-            pool += "'"
+        while self.known.setdefault(pool, wanted) != wanted:
+            number += 1
+            pool = f"{model.name} ({number})"
         return pool
 
 
-def door(
-    client: Client, ledger: Ledger, chance: random.Random, elsewhere: Callable[[], None]
-) -> Door:
-    """A new door with a fleet of its own. elsewhere: as of Admission."""
-    return Door(client, Admission(ledger, Fleet(chance), elsewhere))
+def door(ledger: Ledger, chance: random.Random) -> Door:
+    """A new door with a fleet of its own."""
+    return Door(Admission(ledger, Fleet(chance)))
 
 
 class _NoRecorder:

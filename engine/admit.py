@@ -3,10 +3,11 @@
 `admit` is one synchronous function over the queue, the ledger and the fleet. Nobody waits with money in
 hand and nobody waits with a slot in hand, so there is no deadlock and nothing idle is held.
 
-A call waits in one of two places. In its pool (of a model, or of a verifier) it waits for a slot: the
-node that was served least comes first, a node's own calls in order of arrival. In the line of the
-account that refused it, it waits for money: first come, first served. A change wakes the places it
-concerns and no others.
+A call waits in one of two places. In its pool (of a model, or of a verifier) it waits for a slot: first
+comes the account above runs that was served least, of its runs the least served one, then its team and
+its node, whose own calls come in order of arrival. Pools whose models stand on the same servers take turns
+in the same way. In the line of the account that refused it, a call waits for money: first come, first
+served. A change wakes the places it concerns and no others.
 """
 
 import math
@@ -17,7 +18,7 @@ from heapq import heappop, heappush
 import anyio
 
 from .call import BudgetExhausted, Call, ModelCall, Replica, VerifierCall, digest
-from .fair import Turns
+from .fair import REMEMBERED, Turns
 from .fleet import Fleet
 from .ledger import NOTHING, Amount, Hold, Ledger, Refused
 
@@ -31,12 +32,12 @@ TICK_S = 0.001
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """A call that waits. amount None: it needs no money. outcome: a Grant, or what its task must raise.
-    in_line: it waits for money."""
+    """A call that waits. path: with whom it shares turns, as of `fair.Waiter`. amount None: it needs no
+    money. outcome: a Grant, or what its task must raise. in_line: it waits for money."""
 
     order: int
     pool: str
-    node: str
+    path: tuple[str, ...]
     account: str
     amount: Amount | None
     group: str = ""
@@ -55,6 +56,11 @@ class Waiting:
     @property
     def tokens(self) -> int:
         return 0 if self.amount is None else self.amount.tokens
+
+    @property
+    def service(self) -> int:
+        """What its turn counts for; a call without tokens counts for itself."""
+        return self.tokens or 1
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +88,6 @@ class Grant:
         if self.hold is not None and not self.hold.settled:
             self._queue.settled(self, actual)
             self._turn()
-            self._queue.elsewhere()
 
 
 @dataclass(slots=True)
@@ -90,7 +95,8 @@ class Queue:
     """All that waits, with the ledger and the fleet it waits for.
 
     A verifier's pool lasts while somebody waits there or is judged: tasks have verifiers of their own, so
-    they may be as many as the tasks. elsewhere: called when a hold has ended, for other queues of the ledger.
+    they may be as many as the tasks. busy: the pools where somebody may wait. served: what the accounts
+    above all others were served, in all pools; level: of the one that went last.
     """
 
     ledger: Ledger
@@ -100,8 +106,10 @@ class Queue:
     woken: dict[str, None] = field(default_factory=dict[str, None])
     judging: dict[str, int] = field(default_factory=dict[str, int])
     judges: dict[str, int] = field(default_factory=dict[str, int])
+    busy: dict[str, None] = field(default_factory=dict[str, None])
+    served: dict[str, float] = field(default_factory=dict[str, float])
+    level: float = 0.0
     turn: Callable[[], None] = lambda: None
-    elsewhere: Callable[[], None] = lambda: None
     count: int = 0
 
     def arrive(self, call: Call, amount: Amount | None) -> Waiting:
@@ -113,10 +121,41 @@ class Queue:
             case VerifierCall():
                 pool, group = verifier_pool(call), ""
                 self.judges[pool] = call.verifier.inflight or VERIFIER_INFLIGHT
-        node = f"{call.account} {call.address.rpartition('/')[0]}"
-        waiting = Waiting(self.count, pool, node, call.account, amount, group)
-        self.pools.setdefault(pool, Turns[Waiting]()).add(waiting)
+        node = call.address.rpartition("/")[0]
+        path = (*self._above(call.account), *((f"team {group}", node) if group else (node,)))
+        waiting = Waiting(self.count, pool, path, call.account, amount, group)
+        # As in `fair`: no credit for time in which an account did not wait.
+        self.served[path[0]] = max(self.served_to(waiting), self.level)
+        self.stand(waiting)
         return waiting
+
+    def _above(self, account: str) -> tuple[str, ...]:
+        """The account above all others, and the run where that is another one."""
+        root = account
+        for one in self.ledger.accounts[account].upwards():
+            root = one.name
+        run = account.partition("/")[0]
+        return (root,) if root == run else (root, run)
+
+    def stand(self, waiting: Waiting) -> None:
+        """Have waiting in its pool."""
+        self.pools.setdefault(waiting.pool, Turns[Waiting]()).add(waiting)
+        self.busy[waiting.pool] = None
+
+    def served_to(self, waiting: Waiting) -> float:
+        """What the account above waiting was served so far."""
+        return self.served.get(waiting.path[0], 0.0)
+
+    def serve(self, waiting: Waiting, tokens: int) -> None:
+        self.pools[waiting.pool].serve(waiting.path, tokens)
+        self.served[waiting.path[0]] = self.served_to(waiting) + tokens
+        if len(self.served) > 2 * REMEMBERED:
+            self.served = {name: sum_ for name, sum_ in self.served.items() if sum_ > self.level}
+
+    def forget(self, run: str) -> None:
+        """No call of run comes any more."""
+        for pool in self.pools.values():
+            pool.forget(self._above(run))
 
     def withdraw(self, waiting: Waiting) -> None:
         """waiting gives up; whoever stood behind it may go."""
@@ -127,6 +166,7 @@ class Queue:
     def freed(self, grant: Grant) -> None:
         if grant.replica is None:
             self.judging[grant.waiting.pool] -= 1
+            self.tidy(grant.waiting.pool)
         else:
             self.fleet.give_back(grant.replica)
 
@@ -134,7 +174,7 @@ class Queue:
         hold, waiting = grant.hold, grant.waiting
         assert hold is not None
         self.ledger.settle(hold, actual)
-        self.pools[waiting.pool].serve(waiting.node, actual.tokens - hold.amount.tokens)
+        self.serve(waiting, actual.tokens - hold.amount.tokens)
         for account in hold.account.upwards():
             self._wake(account.name)
 
@@ -144,9 +184,10 @@ class Queue:
 
     def tidy(self, pool: str) -> None:
         """Forget a verifier's pool that is empty and idle."""
-        if pool in self.judges and not self.pools[pool].nodes and not self.judging.get(pool):
+        if pool in self.judges and self.pools[pool].first() is None and not self.judging.get(pool):
             del self.pools[pool], self.judges[pool]
             self.judging.pop(pool, None)
+            self.busy.pop(pool, None)
 
     def has_place(self, waiting: Waiting, now: float) -> bool:
         if waiting.pool in self.judges:
@@ -167,8 +208,8 @@ class Queue:
         """When the passing of time may let a call go; infinite where only an event can."""
         waits = [
             self.fleet.opens_at(name, head.tokens, now)
-            for name, pool in self.pools.items()
-            if name not in self.judges and (head := pool.first()) is not None
+            for name in self.busy
+            if name not in self.judges and (head := self.pools[name].first()) is not None
         ]
         return min(waits, default=math.inf)
 
@@ -184,26 +225,46 @@ def admit(queue: Queue, now: float) -> list[Waiting]:
     decided: list[Waiting] = []
     while queue.woken:
         _advance_line(queue, queue.woken.popitem()[0], now, decided)
-    for name, pool in tuple(queue.pools.items()):
-        _fill(queue, name, pool, now, decided)
-        queue.tidy(name)
+    _fill(queue, now, decided)
     return decided
 
 
-def _fill(
-    queue: Queue, name: str, pool: Turns[Waiting], now: float, decided: list[Waiting]
-) -> None:
-    """Give the pool's free slots away."""
-    while (head := pool.first()) is not None:
-        refusal = None if name in queue.judges else queue.fleet.refusal(name, now)
-        if refusal is None and not queue.has_place(head, now):
-            return
-        pool.pop()
-        if refusal is not None:
-            head.outcome = refusal
-            decided.append(head)
-        else:
-            _consider(queue, head, now, decided)
+def _fill(queue: Queue, now: float, decided: list[Waiting]) -> None:
+    """Give free slots away, one by one, each to the pool whose next account was served least."""
+    heads: list[tuple[float, int, str]] = []
+    for name in tuple(queue.busy):
+        _line_up(queue, name, heads)
+    while heads:
+        name = heappop(heads)[2]
+        if _give(queue, name, now, decided):
+            _line_up(queue, name, heads)
+
+
+def _line_up(queue: Queue, name: str, heads: list[tuple[float, int, str]]) -> None:
+    head = queue.pools[name].first()
+    if head is None:
+        del queue.busy[name]
+        queue.tidy(name)
+    else:
+        heappush(heads, (queue.served_to(head), head.order, name))
+
+
+def _give(queue: Queue, name: str, now: float, decided: list[Waiting]) -> bool:
+    """Decide the first of the pool; False where there is no room for it."""
+    pool = queue.pools[name]
+    head = pool.first()
+    assert head is not None, "only pools where somebody waits are lined up"
+    refusal = None if name in queue.judges else queue.fleet.refusal(name, now)
+    if refusal is None and not queue.has_place(head, now):
+        return False
+    pool.pop()
+    queue.level = max(queue.level, queue.served_to(head))
+    if refusal is not None:
+        head.outcome = refusal
+        decided.append(head)
+    else:
+        _consider(queue, head, now, decided)
+    return True
 
 
 def _advance_line(queue: Queue, account: str, now: float, decided: list[Waiting]) -> None:
@@ -259,7 +320,7 @@ def _try_money(queue: Queue, waiting: Waiting, decided: list[Waiting]) -> str | 
             return by
         case Hold() as hold:
             queue.ledger.release(hold)
-            queue.pools[waiting.pool].add(waiting)
+            queue.stand(waiting)
         case None:
             pass
     return None
@@ -278,24 +339,19 @@ def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]
     else:
         replica = queue.fleet.place(waiting.pool, waiting.group, waiting.tokens, now)
         assert replica is not None, "has_place was asked in the same step"
-    queue.pools[waiting.pool].serve(waiting.node, waiting.tokens)
+    queue.serve(waiting, waiting.service)
     waiting.outcome = Grant(waiting, replica, found, queue, queue.turn)
     decided.append(waiting)
     return None
 
 
 class Admission:
-    """The door that calls pass. Use it from one event loop.
+    """The door that calls pass. Use it from one event loop."""
 
-    elsewhere: called when a hold has ended, where others wait for the same accounts at other doors.
-    """
-
-    def __init__(
-        self, ledger: Ledger, fleet: Fleet, elsewhere: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, ledger: Ledger, fleet: Fleet) -> None:
         self.ledger = ledger
         self.fleet = fleet
-        self._queue = Queue(ledger, fleet, turn=self.turn, elsewhere=elsewhere)
+        self._queue = Queue(ledger, fleet, turn=self.turn)
         self._waiting: dict[Waiting, None] = {}
         self._keeper: Waiting | None = None
         self._alarm: anyio.CancelScope | None = None
@@ -334,9 +390,13 @@ class Admission:
             self._alarm.deadline = max(self._queue.wake_at(now), now + TICK_S)
 
     def poke(self) -> None:
-        """The same, for all lines: after a limit was raised, or a hold ended elsewhere."""
+        """The same, for all lines: after a limit was raised."""
         self._queue.woken.update(dict.fromkeys(self._queue.lines))
         self.turn()
+
+    def forget(self, run: str) -> None:
+        """The run has ended: no call of it comes any more. Its account is still open."""
+        self._queue.forget(run)
 
     async def _wait(self, waiting: Waiting) -> None:
         """Wait for the outcome. One of those who wait, the keeper, also watches the clock for all."""

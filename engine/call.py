@@ -125,7 +125,8 @@ class Replica:
 
     name is unique in a run and shown to people (`local:8123/2`). inflight: calls it serves at once.
     context: its window in tokens, prompt and reply together; None where the server does not tell.
-    slot: pins a call to this slot, where the server has slots.
+    slot: pins a call to this slot, where the server has slots. key_mark: differs where another key is used
+    there, and says nothing of it.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Replica:
     context: int | None = None
     slot: int | None = None
     profile: str = "openai"
+    key_mark: str = ""
 
 
 class Client(Protocol):

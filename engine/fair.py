@@ -1,17 +1,27 @@
-"""Fairness by attained service: whoever was served least goes first, and nobody saves up turns. Pure."""
+"""Fairness by attained service, level by level: of those who share turns, whoever was served least goes first.
 
+Each waiter names its path, the outermost first: the account above the runs, the run, the team, the node.
+Turns are shared between the accounts, then between the runs of one, and so on; so an account with one agent
+does not wait behind the hundred agents of another. Nobody saves up turns. Pure.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, Generic, Protocol, TypeVar
 
-# Nodes whose service is remembered though they wait for nothing.
-REMEMBERED = 10_000
+# Members of a group whose service is remembered though they wait for nothing.
+REMEMBERED = 1_000
 
 
 class Waiter(Protocol):
-    """node: who shares turns with others. live: still waits. Those of a node are ordered by `<`."""
+    """path: who shares turns with whom. live: still waits. Those of one path are ordered by `<`.
 
-    node: str
+    No path is the beginning of another.
+    """
+
+    @property
+    def path(self) -> Sequence[str]: ...
 
     @property
     def live(self) -> bool: ...
@@ -22,67 +32,114 @@ class Waiter(Protocol):
 W = TypeVar("W", bound=Waiter)
 
 
-@dataclass(slots=True)
-class Turns(Generic[W]):
-    """What waits, by node, the least served node first; a node's own in their order.
+@dataclass(slots=True, eq=False)
+class Group(Generic[W]):
+    """Those below one beginning of paths. service: what it was served, beside its siblings.
 
-    heap holds entries of service and first waiter; that in entries is the node's own, others are stale.
+    entry: the number of its own entry in the heap of the group above; 0: nobody below it waits. heap:
+    its members that wait, as (service, number, member), those with an old number are stale. now: the
+    service of the member that went last. queue: who waits, where paths end here.
     """
 
-    nodes: dict[str, list[W]] = field(default_factory=dict[str, list[W]])
-    entries: dict[str, tuple[float, W]] = field(default_factory=dict[str, tuple[float, W]])
-    heap: list[tuple[float, W]] = field(default_factory=list[tuple[float, W]])
-    service: dict[str, float] = field(default_factory=dict[str, float])
+    service: float = 0.0
+    entry: int = 0
     now: float = 0.0
-    most: int = REMEMBERED
+    most: int = 2 * REMEMBERED
+    members: dict[str, "Group[W]"] = field(default_factory=dict[str, "Group[W]"])
+    heap: list[tuple[float, int, "Group[W]"]] = field(
+        default_factory=list[tuple[float, int, "Group[W]"]]
+    )
+    queue: list[W] = field(default_factory=list[W])
+
+    def prune(self) -> None:
+        """Forget members that do not wait, the oldest first, once there are many: they come back level."""
+        if len(self.members) > self.most:
+            idle = [name for name, member in self.members.items() if not member.entry]
+            for name in idle[:-REMEMBERED]:
+                del self.members[name]
+            self.most = 2 * max(REMEMBERED, len(self.members))
+
+
+@dataclass(slots=True, eq=False)
+class Turns(Generic[W]):
+    """What waits. Every operation costs the depth of the paths and the logarithm of the groups' sizes."""
+
+    root: Group[W] = field(default_factory=Group[W])
+    count: int = 0
 
     def add(self, waiting: W) -> None:
-        node = waiting.node
-        heappush(self.nodes.setdefault(node, []), waiting)
-        # A newcomer starts level with who is served now: no credit for time in which it did not wait.
-        self.service[node] = max(self.service.get(node, 0.0), self.now)
-        self._enter(node)
+        group = self.root
+        for name in waiting.path:
+            member = group.members.get(name)
+            if member is None:
+                member = group.members[name] = Group[W]()
+            if not member.entry:
+                # A newcomer starts level with who is served now: no credit for time in which it did not wait.
+                member.service = max(member.service, group.now)
+                self._enter(group, member)
+            group = member
+        heappush(group.queue, waiting)
 
     def first(self) -> W | None:
         """The next one, left in place."""
-        while self.heap:
-            entry = self.heap[0]
-            waiting = entry[1]
-            if self.entries.get(waiting.node) is not entry:
-                heappop(self.heap)
-            elif waiting.live:
-                return waiting
-            else:
-                self._enter(waiting.node)
+        return self._first(self.root)
+
+    def _first(self, group: Group[W]) -> W | None:
+        while group.queue and not group.queue[0].live:
+            heappop(group.queue)
+        if group.queue:
+            return group.queue[0]
+        while group.heap:
+            _, entry, member = group.heap[0]
+            if member.entry == entry:
+                if (found := self._first(member)) is not None:
+                    return found
+                member.entry = 0
+            heappop(group.heap)
         return None
 
     def pop(self) -> None:
         """Take out what `first` gave."""
-        service, waiting = heappop(self.heap)
-        heappop(self.nodes[waiting.node])
-        del self.entries[waiting.node]
-        self.now = max(self.now, service)
-        self._enter(waiting.node)
+        way: list[tuple[Group[W], Group[W]]] = []
+        group = self.root
+        while group.heap:
+            service, _, member = group.heap[0]
+            group.now = max(group.now, service)
+            way.append((group, member))
+            group = member
+        heappop(group.queue)
+        for above, member in reversed(way):
+            if member.queue or member.heap:
+                break
+            heappop(above.heap)
+            member.entry = 0
 
-    def serve(self, node: str, tokens: int) -> None:
-        """node was served tokens more; less than 0 where it was promised more than it used."""
-        self.service[node] = self.service.get(node, 0.0) + tokens
-        self._enter(node)
-        if len(self.service) > self.most:
-            kept = {n: s for n, s in self.service.items() if n in self.nodes or s > self.now}
-            self.service, self.most = kept, max(REMEMBERED, 2 * len(kept))
+    def serve(self, path: Sequence[str], tokens: int) -> None:
+        """Who is at path was served tokens more; less than 0 where it was promised more than it used."""
+        group = self.root
+        for name in path:
+            member = group.members.get(name)
+            if member is None:  # forgotten: it will come back level with the others
+                return
+            member.service += tokens
+            if member.entry:
+                self._enter(group, member)
+            group.prune()
+            group = member
 
-    def _enter(self, node: str) -> None:
-        """Give node the entry it should have."""
-        queue = self.nodes.get(node, [])
-        while queue and not queue[0].live:
-            heappop(queue)
-        if not queue:
-            self.nodes.pop(node, None)
-            self.entries.pop(node, None)
-            return
-        entry = (self.service[node], queue[0])
-        old = self.entries.get(node)
-        if old is None or old[0] != entry[0] or old[1] is not entry[1]:
-            self.entries[node] = entry
-            heappush(self.heap, entry)
+    def forget(self, path: Sequence[str]) -> None:
+        """Nobody below path comes again."""
+        group = self.root
+        for name in path[:-1]:
+            if name not in group.members:
+                return
+            group = group.members[name]
+        member = group.members.get(path[-1])
+        if member is not None and self._first(member) is None:
+            member.entry = 0
+            del group.members[path[-1]]
+
+    def _enter(self, group: Group[W], member: Group[W]) -> None:
+        self.count += 1
+        member.entry = self.count
+        heappush(group.heap, (member.service, self.count, member))

@@ -1,7 +1,8 @@
 """The replicas and what is known of their load, limits and health. Pure state; time and chance come in.
 
 An endpoint is a server and the key used there: what it says (busy, no money, down) counts for all
-models and replicas behind it. An endpoint that is down is tried by one call at a time.
+models and replicas behind it. An endpoint that is down is tried by one call at a time. Slots and rates are
+the server's, whoever's key is used: what is in flight there counts for all.
 """
 
 import random
@@ -57,10 +58,12 @@ class Window:
 class Site:
     """An endpoint's state. Times are the caller's clock; down_since None: it is up, as far as known.
 
-    reached: its list of models was read. closed: why nothing is sent there until closed_until.
+    mark: as Replica's key_mark. reached: its list of models was read. closed: why nothing is sent there until
+    closed_until.
     """
 
     name: str
+    mark: str = ""
     paused_until: float = -inf
     ramp: int = 0
     ramp_gap: float = 0.0
@@ -81,14 +84,25 @@ class Site:
 
 
 @dataclass(slots=True)
+class Seats:
+    """What is in flight at one place of a server, whatever the model is called and whoever's key is used."""
+
+    taken: int = 0
+
+
+@dataclass(slots=True)
 class Spot:
     """A replica's state. limit: how many calls it has been seen to bear, at most its inflight."""
 
     replica: Replica
     site: Site
     limit: float
-    inflight: int = 0
+    seats: Seats
     cut_at: float = -inf
+
+    @property
+    def inflight(self) -> int:
+        return self.seats.taken
 
     @property
     def free(self) -> bool:
@@ -104,16 +118,17 @@ class Pool:
     tokens: Window | None
 
 
-def _window(rate: tuple[int, float] | None, old: Window | None) -> Window | None:
-    """The window of rate: the old one, with what it has counted, if it is of the same rate."""
-    if rate is None or (old is not None and (old.count, old.seconds) == tuple(rate)):
-        return old if rate is not None else None
-    return Window(*rate)
+Place = tuple[str, str, str]
 
 
 def _site_name(replica: Replica) -> str:
     key = replica.endpoint.key
     return replica.url if key is None else f"{replica.url} with {key.name}"
+
+
+def _place(replica: Replica) -> Place:
+    """Where the replica's calls go: its name without the model's, which may differ between programs."""
+    return replica.url, replica.served, replica.name.partition("@")[2] or replica.name
 
 
 class Fleet:
@@ -123,27 +138,40 @@ class Fleet:
         self._chance = chance
         self._outage_s = outage_s
         self._pools: dict[str, Pool] = {}
-        self._sites: dict[str, Site] = {}
+        self._sites: dict[tuple[str, str], Site] = {}
+        self._seats: dict[Place, Seats] = {}
+        self._windows: dict[tuple[str, frozenset[Place], int, float], Window] = {}
         self._spots: dict[Replica, Spot] = {}
         self._groups: OrderedDict[tuple[str, str], Spot] = OrderedDict()
 
     def add(self, model: str, replicas: Iterable[Replica], limits: Limits = Limits()) -> None:
         """Have model served by replicas, instead of those it had. Each bears its own `inflight` calls;
-        of limits the rates count here, for all replicas together. What was sent before still counts."""
-        old = self._pools.get(model)
+        of limits the rates count here, for all replicas together. What was sent before still counts, and
+        so does what is sent to the same places under the same rates as another model."""
+        spots = [self._spot(replica) for replica in replicas]
+        places = frozenset(_place(spot.replica) for spot in spots)
         self._pools[model] = Pool(
-            [self._spot(replica) for replica in replicas],
-            _window(limits.calls, None if old is None else old.calls),
-            _window(limits.tokens, None if old is None else old.tokens),
+            spots,
+            self._window("calls", places, limits.calls),
+            self._window("tokens", places, limits.tokens),
         )
+
+    def _window(
+        self, unit: str, places: frozenset[Place], rate: tuple[int, float] | None
+    ) -> Window | None:
+        if rate is None:
+            return None
+        return self._windows.setdefault((unit, places, *rate), Window(*rate))
 
     def reached(self, replica: Replica) -> None:
         """The replica's endpoint was there when it was looked at: should it go, it is waited for."""
         self._spots[replica].site.reached = True
 
     def _spot(self, replica: Replica) -> Spot:
-        site = self._sites.setdefault(_site_name(replica), Site(_site_name(replica)))
-        return self._spots.setdefault(replica, Spot(replica, site, float(replica.inflight)))
+        name = _site_name(replica)
+        site = self._sites.setdefault((name, replica.key_mark), Site(name, replica.key_mark))
+        seats = self._seats.setdefault(_place(replica), Seats())
+        return self._spots.setdefault(replica, Spot(replica, site, float(replica.inflight), seats))
 
     # --- placement ---
 
@@ -157,7 +185,7 @@ class Fleet:
         if not open_spots or self._rates_open(pool, tokens, now) > now:
             return None
         spot = self._choose(pool, (model, group), open_spots)
-        spot.inflight += 1
+        spot.seats.taken += 1
         self._enter(spot.site, now)
         for window, amount in ((pool.calls, 1), (pool.tokens, tokens)):
             if window is not None:
@@ -197,7 +225,7 @@ class Fleet:
     def give_back(self, replica: Replica) -> None:
         """The slot is free again."""
         spot = self._spots[replica]
-        spot.inflight -= 1
+        spot.seats.taken -= 1
         spot.site.probing = False
 
     # --- questions ---
@@ -241,8 +269,8 @@ class Fleet:
     def waits_for_endpoint(self, model: str, replica: Replica, now: float) -> bool:
         """After a failure there: it is down after it had answered, or another endpoint serves the model."""
         site = self._spots[replica].site
-        others = {spot.site.name for spot in self._pools[model].spots} - {site.name}
-        open_ = any(self._sites[name].closed_until <= now for name in others)
+        others = [spot.site for spot in self._pools[model].spots if spot.site is not site]
+        open_ = any(other.closed_until <= now for other in others)
         return site.down_since is not None or open_
 
     # --- what calls tell ---

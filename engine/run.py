@@ -26,7 +26,7 @@ import anyio.lowlevel
 from podium.dsl.program import Budget, Clock, Program
 from podium.dsl.source import Source
 
-from .access import Door, check_budget, door
+from .access import check_budget, door
 from .call import Client
 from .caps import budget_of
 from .clients.address import BASE
@@ -124,7 +124,6 @@ class Engine:
         self._chance = chance or random.Random()
         self._judging = judging
         self.ledger = Ledger()
-        self._doors: list[Door] = []
         self._live: dict[str, Run] = {}
         self._stack = AsyncExitStack()
 
@@ -133,10 +132,11 @@ class Engine:
             self._store = self._given or self._opened(stack)
             self._secret = self._store.secret()
             await stack.enter_async_context(self._store.writing())
-            client = self._client
-            if client is None:
-                client = await stack.enter_async_context(self._http({}))
-            self._door = self._new_door(client)
+            self._http: HttpClient | None = None
+            if self._client is None:
+                http = HttpClient(self._environ, self._secrets, tell=self._tell)
+                self._http = await stack.enter_async_context(http)
+            self._door = door(self.ledger, self._chance)
             self._tasks = await stack.enter_async_context(anyio.create_task_group())
             self._stack = stack.pop_all()
         return self
@@ -308,33 +308,35 @@ class Engine:
     ) -> None:
         """Reach the models, write the run down, live it. What goes wrong before it lives is raised to
         who started it; what goes wrong later is in the run's result and disturbs no other run."""
-        async with AsyncExitStack() as stack:
-            way = self._door
-            if secrets is not None and self._client is None:
-                client = await stack.enter_async_context(self._http(secrets))
-                way = self._new_door(client)
-                stack.callback(self._doors.remove, way)
-            access = await way.open(program.models, self._tell)
-            check_budget(program, access.windows)
-            run, journal = begin()
-            access = replace(access, salt=salt(self._secret, run.account or ""))
-            journal.watchers.append(run.seen)
-            self._live[run.id] = run
-            listening = anyio.CancelScope()
-            try:
-                task_status.started(run)
-                if self._orders_every_s < math.inf:
-                    self._tasks.start_soon(self._listen, run, listening)
-                verify = partial(
-                    self._judging,
-                    bindings={**self._bindings, **(bindings or {})},
-                    inline=self._inline,
-                )
-                await live(run, journal, access, self.ledger, verify, self._now)
-            finally:
-                listening.cancel()
-                del self._live[run.id]
-                self.ledger.close(run.id)
+        access = await self._door.open(self._way(secrets), program.models, self._tell)
+        check_budget(program, access.windows)
+        run, journal = begin()
+        access = replace(access, salt=salt(self._secret, run.account or ""))
+        journal.watchers.append(run.seen)
+        self._live[run.id] = run
+        listening = anyio.CancelScope()
+        try:
+            task_status.started(run)
+            if self._orders_every_s < math.inf:
+                self._tasks.start_soon(self._listen, run, listening)
+            verify = partial(
+                self._judging,
+                bindings={**self._bindings, **(bindings or {})},
+                inline=self._inline,
+            )
+            await live(run, journal, access, self.ledger, verify, self._now)
+        finally:
+            listening.cancel()
+            del self._live[run.id]
+            self._door.admission.forget(run.id)
+            self.ledger.close(run.id)
+
+    def _way(self, secrets: Mapping[str, str] | None) -> Client:
+        """The client, with the run's own secrets where it has some: the connections are the same."""
+        if self._client is not None:
+            return self._client
+        assert self._http is not None, "it is made where the engine has no client of the user's"
+        return self._http.with_secrets(secrets) if secrets else self._http
 
     async def _listen(self, run: Run, scope: anyio.CancelScope) -> None:
         """Take the orders that other processes leave for run in the store, for as long as it lives."""
@@ -394,20 +396,6 @@ class Engine:
             folded=folded,
             reuse=Reuse.of(self._store, fork) if isinstance(fork, str) else None,
         )
-
-    def _poke(self) -> None:
-        """A hold that ended behind one door may make room for what waits behind another."""
-        if len(self._doors) > 1:
-            for way in self._doors:
-                way.admission.poke()
-
-    def _http(self, secrets: Mapping[str, str]) -> HttpClient:
-        return HttpClient(self._environ, {**self._secrets, **secrets}, tell=self._tell)
-
-    def _new_door(self, client: Client) -> Door:
-        way = door(client, self.ledger, self._chance, self._poke)
-        self._doors.append(way)
-        return way
 
 
 __all__ = ["Account", "Engine", "NotResumable"]

@@ -3,13 +3,16 @@
 Everything that decides is elsewhere and pure (address, profile, chat, classify); here it is put in order.
 """
 
+import os
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from copy import copy
 from dataclasses import replace
 from functools import partial
+from hashlib import blake2b
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
@@ -66,6 +69,14 @@ class HttpClient:
         self._profiles: dict[str, Profile] = {}
         self._changes: dict[str, tuple[str, ...]] = {}
         self._trials: dict[str, Trial] = {}
+        self._marking = os.urandom(32)
+
+    def with_secrets(self, secrets: Mapping[str, str]) -> "HttpClient":
+        """This client with secrets that come first: the same connections, servers and knowledge of them.
+        It lasts as long as this one, and is not entered."""
+        other = copy(self)
+        other._secrets = {**self._secrets, **secrets}
+        return other
 
     async def __aenter__(self) -> Self:
         await self._stack.enter_async_context(self._wire)
@@ -124,12 +135,20 @@ class HttpClient:
                 inflight=model.limits.inflight or profile.inflight,
                 context=context_of(served, props),
                 profile=profile.name,
+                key_mark="" if endpoint.kind == "local" else self._mark(place),
             ),
             slots,
             model.limits.inflight,
         )
         self._profiles[_profile_key(replicas[0])] = profile
         return replicas
+
+    def _mark(self, place: Address) -> str:
+        """The same for the same key, in this process; nothing can be learnt from it."""
+        if not place.headers:
+            return ""
+        keys = orjson.dumps(sorted(place.headers.items()))
+        return blake2b(keys, key=self._marking, digest_size=8).hexdigest()
 
     async def _address(self, endpoint: Endpoint) -> Address:
         if endpoint.kind == "openai":

@@ -43,34 +43,6 @@ def fleet(**inflight: int) -> Fleet:
     return made
 
 
-async def test_a_hold_that_ends_at_one_door_lets_go_what_waits_at_another() -> None:
-    ledger = Ledger()
-    ledger.open("run", Limit(calls=1))
-    doors: list[Admission] = []
-
-    def poke() -> None:
-        for door in doors:
-            door.poke()
-
-    doors += [Admission(ledger, fleet(m=1), poke) for _ in range(2)]
-    first = await doors[0].enter(call("a/c1"), Amount(calls=1), lambda why, seconds: None)
-    with anyio.fail_after(60):
-        async with anyio.create_task_group() as tasks:
-            told: list[str] = []
-
-            async def second() -> None:
-                grant = await doors[1].enter(
-                    call("b/c1"), Amount(calls=1), lambda why, seconds: told.append(why)
-                )
-                grant.settle(NOTHING)
-
-            tasks.start_soon(second)
-            await anyio.wait_all_tasks_blocked()
-            assert told == ["budget"]
-            first.leave()
-            first.settle(NOTHING)
-
-
 async def test_the_pool_of_a_verifier_lasts_as_long_as_somebody_is_there() -> None:
     ledger = Ledger()
     ledger.open("run", Limit())

@@ -1,6 +1,7 @@
 """The engine as a service embeds it: starts, accounts, keys, stops, resumes; on trio's jumping clock."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from sqlite3 import connect
 from typing import Any
@@ -219,6 +220,58 @@ async def test_ids_that_chance_made_twice_are_two_runs(tmp_path: Path) -> None:
             opened._chance.seed(1)  # pyright: ignore[reportPrivateUsage]
             ids.add((await opened.start(PROGRAM)).id)
         assert len(ids) == 2
+
+
+async def test_a_tenant_with_one_agent_does_not_wait_behind_another_with_a_hundred(
+    tmp_path: Path,
+) -> None:
+    client = ScriptedClient(lambda call: Say("no", delay=1), inflight=2)
+    crowd = PROGRAM.replace("parallel(4)", "parallel(50)").replace("20 calls", "100 calls")
+    single = PROGRAM.replace("parallel(4) of writer -> best", "writer")
+    async with engine(tmp_path / "runs.db", client) as opened:
+        many, one = opened.account("many"), opened.account("one")
+        others = [await opened.start(crowd, account=many) for _ in range(2)]
+        await anyio.sleep(10.5)
+        began = anyio.current_time()
+        await (await opened.start(single, account=one)).result()
+        # One turn to wait for a slot, one of its own, and none of the 80 that were there before it.
+        assert anyio.current_time() - began <= 2.5
+        made = [run.folded.total.amount.calls for run in others]
+        assert abs(made[0] - made[1]) <= 4  # two turns, and what was in flight as the second began
+        for run in others:
+            run.abort()
+
+
+async def test_tenants_whose_programs_name_one_model_differently_take_turns_on_its_slots(
+    tmp_path: Path,
+) -> None:
+    client = OnePlace(lambda call: Say("no", delay=1), inflight=2)
+    crowd = PROGRAM.replace("parallel(4)", "parallel(50)").replace("20 calls", "100 calls")
+    single = PROGRAM.replace("parallel(4) of writer -> best", "writer").replace("paid", "named")
+    async with engine(tmp_path / "runs.db", client) as opened:
+        other = await opened.start(crowd, account=opened.account("many"))
+        await anyio.sleep(10.5)
+        began = anyio.current_time()
+        await (await opened.start(single, account=opened.account("one"))).result()
+        assert anyio.current_time() - began <= 2.5
+        assert client.most == 2
+        other.abort()
+
+
+class OnePlace(ScriptedClient):
+    """One server, whatever its model is called. most: calls that it had at once."""
+
+    most = 0
+
+    async def probe(self, model: Model) -> tuple[Replica, ...]:
+        found = await ScriptedClient.probe(self, model)
+        return tuple(
+            replace(one, name=f"{model.name}@there", url="there", served="it") for one in found
+        )
+
+    async def send(self, call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
+        self.most = max(self.most, len(self.flying) + 1)
+        return await ScriptedClient.send(self, call, replica, request_id)
 
 
 class Slow(ScriptedClient):

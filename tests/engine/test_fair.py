@@ -1,17 +1,20 @@
-"""Turns by attained service: each waiter once, none starved, shares level."""
+"""Turns by attained service: each waiter once, none starved, shares level at every level of the paths."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.engine.fair import Turns
+from podium.engine.fair import REMEMBERED, Turns
+
+LARGEST = 50
 
 
 @dataclass(slots=True, eq=False)
 class One:
-    node: str
+    path: tuple[str, ...]
     order: int
     live: bool = True
 
@@ -19,66 +22,159 @@ class One:
         return self.order < other.order
 
 
+PATHS = [
+    ("tenant", "run 1", "a"),
+    ("tenant", "run 1", "team", "b"),
+    ("tenant", "run 2", "a"),
+    ("alone", "a"),
+    ("alone", "b"),
+]
 steps = st.lists(
-    st.tuples(st.sampled_from(["add", "take", "drop"]), st.sampled_from("abc"), st.integers(1, 50)),
+    st.tuples(
+        st.sampled_from(["add", "take", "drop", "forget"]),
+        st.sampled_from(PATHS),
+        st.integers(1, LARGEST),
+    ),
     max_size=80,
 )
 
 
 @given(steps)
-def test_each_waiter_is_given_once_unless_it_gave_up(events: list[tuple[str, str, int]]) -> None:
+def test_each_waiter_is_given_once_unless_it_gave_up(
+    events: list[tuple[str, tuple[str, ...], int]],
+) -> None:
     turns, waiting, given_out = Turns[One](), list[One](), list[One]()
 
     def take(size: int) -> bool:
         if (first := turns.first()) is None:
             return False
         turns.pop()
-        turns.serve(first.node, size)
+        turns.serve(first.path, size)
         given_out.append(first)
         return True
 
-    for number, (what, node, size) in enumerate(events):
+    for number, (what, path, size) in enumerate(events):
         if what == "add":
-            waiting.append(One(node, number))
+            waiting.append(One(path, number))
             turns.add(waiting[-1])
         elif what == "take":
             take(size)
+        elif what == "forget":
+            turns.forget(path[:2])
         elif candidates := [one for one in waiting if one not in given_out and one.live]:
             candidates[size % len(candidates)].live = False
     while take(1):
         pass
-    assert Counter(id(one) for one in given_out).keys() == {
-        id(o) for o in waiting if o in given_out
-    }
     assert len(given_out) == len({id(one) for one in given_out})
     assert all(one in given_out or not one.live for one in waiting)
-    for node in "abc":
-        orders = [one.order for one in given_out if one.node == node]
+    for path in PATHS:
+        orders = [one.order for one in given_out if one.path == path]
         assert orders == sorted(orders)
 
 
-@given(st.lists(st.integers(1, 50), min_size=30, max_size=60), st.integers(0, 29))
-def test_shares_stay_level_also_with_a_newcomer(sizes: list[int], joins: int) -> None:
-    turns = Turns[One]()
-    for i in range(100):
-        turns.add(One("a", i))
-        turns.add(One("b", 1000 + i))
-    served: Counter[str] = Counter()
+def served_in_turn(
+    turns: Turns[One], sizes: list[int], before: Callable[[int, Counter[tuple[str, ...]]], None]
+) -> Counter[tuple[str, ...]]:
+    """What each path was served, when each turn is promised the most there is and then corrected, as a hold
+    and its settlement."""
+    served: Counter[tuple[str, ...]] = Counter()
     for number, size in enumerate(sizes):
-        if number == joins:
-            served.clear()
-            for i in range(100):
-                turns.add(One("new", 2000 + i))
+        before(number, served)
         first = turns.first()
         assert first is not None
         turns.pop()
-        # Promised the most there is, then corrected: as a hold and its settlement.
-        turns.serve(first.node, 50)
-        turns.serve(first.node, size - 50)
-        served[first.node] += size
+        turns.serve(first.path, LARGEST)
+        turns.serve(first.path, size - LARGEST)
+        served[first.path] += size
+    return served
+
+
+sizes_of_turns = st.lists(st.integers(1, LARGEST), min_size=30, max_size=60)
+
+
+@given(sizes_of_turns, st.integers(0, 29))
+def test_shares_stay_level_also_with_a_newcomer(sizes: list[int], joins: int) -> None:
+    turns = Turns[One]()
+    for i in range(100):
+        turns.add(One(("a",), i))
+        turns.add(One(("b",), 1000 + i))
+
+    def join(number: int, served: Counter[tuple[str, ...]]) -> None:
+        if number == joins:
+            served.clear()
+            for i in range(100):
+                turns.add(One(("new",), 2000 + i))
+
+    served = served_in_turn(turns, sizes, join)
+    shares = [served[(name,)] for name in ("a", "b", "new")]
     # Each lead is below two turns: one that began before the newcomer, one since.
-    assert (
-        max(served[node] for node in ("a", "b", "new"))
-        - min(served[node] for node in ("a", "b", "new"))
-        <= 2 * 50
-    )
+    assert max(shares) - min(shares) <= 2 * LARGEST
+
+
+# By path: every one always waits. Of `crowd` there are many agents in two runs, of `one` a single agent.
+SEATS = [("team 1", "seat 0"), ("team 1", "seat 1"), ("team 1", "seat 2"), ("team 2", "seat 0")]
+CROWD = [
+    *(("crowd", "run 1", f"agent {i}") for i in range(20)),
+    *(("crowd", "run 2", *seat) for seat in SEATS),
+]
+ALL = [*CROWD, ("one", "agent")]
+
+
+@given(sizes_of_turns)
+def test_turns_are_shared_by_accounts_then_runs_then_teams_then_agents(sizes: list[int]) -> None:
+    turns = Turns[One]()
+    for i in range(len(sizes)):
+        for number, path in enumerate(ALL):
+            turns.add(One(path, i * len(ALL) + number))
+    served = served_in_turn(turns, sizes, lambda number, so_far: None)
+
+    def shares(*above: str) -> list[int]:
+        """What the members of a group were served, each with all that is below it."""
+        sums: Counter[str] = Counter()
+        for path in ALL:
+            if path[: len(above)] == above:
+                sums[path[len(above)]] += served[path]
+        return list(sums.values())
+
+    for group in (
+        (),
+        ("crowd",),
+        ("crowd", "run 1"),
+        ("crowd", "run 2"),
+        ("crowd", "run 2", "team 1"),
+    ):
+        assert max(shares(*group)) - min(shares(*group)) <= LARGEST
+
+
+@given(st.integers(1, 200), st.integers(1, LARGEST))
+def test_who_comes_alone_goes_after_one_turn_of_a_crowd(before: int, size: int) -> None:
+    turns = Turns[One]()
+    for i in range(400):
+        turns.add(One(("crowd", f"run {i % 2}", f"agent {i % 100}"), i))
+    for _ in range(before):
+        first = turns.first()
+        assert first is not None
+        turns.pop()
+        turns.serve(first.path, size)
+    turns.add(One(("one", "run", "agent"), 1000))
+    found: list[str] = []
+    for _ in range(2):
+        first = turns.first()
+        assert first is not None
+        turns.pop()
+        turns.serve(first.path, size)
+        found.append(first.path[0])
+    assert "one" in found
+
+
+def test_what_is_remembered_of_those_who_left_is_bounded() -> None:
+    turns = Turns[One]()
+    for i in range(5 * REMEMBERED):
+        path = ("tenant", "run", f"agent {i}")
+        turns.add(One(path, i))
+        assert turns.first() is not None
+        turns.pop()
+        turns.serve(path, 10)
+    assert len(turns.root.members["tenant"].members["run"].members) <= 2 * REMEMBERED
+    turns.forget(("tenant", "run"))
+    assert not turns.root.members["tenant"].members
