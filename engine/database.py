@@ -37,7 +37,7 @@ create table events(
   run text not null, number integer not null, time real not null, kind text not null,
   address text, try integer, body blob not null);
 create unique index event_number on events(run, number);
-create table blobs(digest text primary key, text text not null) without rowid;
+create table blobs(digest text primary key, text text not null);
 """
 # Orders to a run from other processes; what a run took is in its events. New with schema 2.
 _ORDERS = """

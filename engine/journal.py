@@ -31,6 +31,7 @@ from .event import (
 )
 from .ledger import NOTHING, Amount, Charge, Ledger, Limit
 from .lock import RunLock
+from .pieces import Shelf
 from .retry import LATER
 from .writer import Job, Writer
 
@@ -155,7 +156,7 @@ class Journal:
         self._clock = clock
         self._past = Past()
         self._next = 0
-        self._blobs: set[str] = set()
+        self._shelf = Shelf()
         self._readers = 0
         self._news = anyio.Event()
         self._closed = False
@@ -222,13 +223,13 @@ class Journal:
         if self.broken is not None:
             raise self.broken
         stamped = [self._stamp(event) for event in events]
-        new = {digest: text for digest, text in blobs if digest not in self._blobs}
+        new = self._shelf.missing(blobs)
         try:
             await self._writer.wait(self._put(stamped, tuple(new.items()), ending))
         except DiskError:
             self._unsay(events)
             raise
-        self._blobs.update(new)
+        self._shelf.wrote(new)
         for one in stamped:
             self._past.add(one)
 

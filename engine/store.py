@@ -36,6 +36,7 @@ from .journal import Journal
 from .ledger import Amount
 from .lock import Owner, RunLock, own, owner_of
 from .lock import RunOwned as RunOwned
+from .pieces import whole
 from .value import Json
 from .writer import Writer
 
@@ -216,10 +217,13 @@ class Store:
 
     def blob(self, digest: str) -> str:
         """The text kept under digest. Raises KeyError where there is none."""
-        text = read_blob(self._db, digest)
-        if text is None:
+        return whole(self._row(digest), self._row)
+
+    def _row(self, digest: str) -> str:
+        row = read_blob(self._db, digest)
+        if row is None:
             raise KeyError(digest)
-        return text
+        return row
 
     def _select(self, condition: str, *values: str) -> list[RunRecord]:
         columns = "id, name, created, key, account, request, status, outcome"

@@ -11,6 +11,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from typing import cast
 
 import anyio
 
@@ -25,6 +26,7 @@ from podium.engine.ledger import NOTHING, Amount
 from podium.engine.result import RunResult
 from podium.engine.store import Store
 from podium.engine.testing import Fail, Say, in_virtual_time, violations
+from podium.engine.testing.disk import Killed
 from podium.engine.testing.invariants import Books, books
 from podium.engine.verify import Bindings, Judging, judge
 
@@ -258,7 +260,7 @@ async def play(
         run.watchers.append(check.seen)
         await during(engine, run)
         result = await run.result()
-    assert not check.wrong, "\n".join(check.wrong)
+    assert not check.wrong, "\n".join(check.wrong[:3])
     found = violations(list(store.events(run.id)), check.last, run=run.id)
     assert not found, "\n".join(map(str, found))
     _settled(engine, till, run.id)
@@ -301,3 +303,11 @@ def over(seeds: Iterable[int], case: Callable[[int], Awaitable[None]]) -> None:
 
 def failure(kind: str, *, delay: float = 1.0, paid: bool = False, **more: object) -> Fail:
     return Fail(CallError(kind, f"{kind} it is", maybe_paid=paid, **more), delay)  # type: ignore[arg-type]
+
+
+def is_killed(problem: BaseException) -> bool:
+    """Whether problem tells of a process that died."""
+    if isinstance(problem, BaseExceptionGroup):
+        group = cast(BaseExceptionGroup[BaseException], problem)
+        return any(is_killed(inner) for inner in group.exceptions)
+    return isinstance(problem, Killed)

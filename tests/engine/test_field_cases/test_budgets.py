@@ -27,7 +27,7 @@ from podium.engine.outcome import Paused
 from podium.engine.plan.plan import plan
 from podium.engine.store import Store
 from podium.engine.testing import Fail, Say
-from podium.engine.testing.disk import Killed, simulated_disk
+from podium.engine.testing.disk import simulated_disk
 
 from .bench import (
     ENDPOINT,
@@ -38,6 +38,7 @@ from .bench import (
     compiled,
     cost,
     failure,
+    is_killed,
     over,
     play,
     team_file,
@@ -287,7 +288,7 @@ def test_a_run_killed_at_every_commit_pays_again_only_what_was_in_flight() -> No
         try:
             played = await play(LOOP, till, store=store)
         except BaseException as problem:
-            if not _is_killed(problem):
+            if not is_killed(problem):
                 raise
             disk.dies_in = None
             till.exact = False
@@ -298,9 +299,3 @@ def test_a_run_killed_at_every_commit_pays_again_only_what_was_in_flight() -> No
         assert played.spent.calls <= whole.spent.calls + len(lost)
 
     over(range(1, 21, 2), case)
-
-
-def _is_killed(problem: BaseException) -> bool:
-    if isinstance(problem, BaseExceptionGroup):
-        return any(_is_killed(inner) for inner in problem.exceptions)  # pyright: ignore
-    return isinstance(problem, Killed)
