@@ -16,7 +16,7 @@ from .ledger import NOTHING, Account, Amount, Limit
 from .outcome import Exhausted, Failed, Outcome, Stopped
 from .reduce import attempts_of
 from .value import Many
-from .walk import Body, Ended, Here, Race, ending, may_start, node, recall, skip
+from .walk import Body, Ended, Here, Race, ending, may_start, no_more, node, recall, skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +184,12 @@ def _bury(group: _Group) -> None:
     """End the branches that never began, and forget what lost ones left in the budgets around."""
     here = group.here
     lost = group.race.lost or group.kept is not None
+    why = Stopped("lost") if lost else no_more(here)
     left: set[str] = set()
     for number, job in enumerate(group.jobs, 1):
         place = here.at(job.segment)
         if number not in group.began:
-            skip(place, job.kind, job.label, Stopped("lost" if lost else "enough"))
+            skip(place, job.kind, job.label, why)
         elif number not in group.ended:
             left.add(place.address)
     if left:

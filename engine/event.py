@@ -147,12 +147,17 @@ class Improved:
 
 @dataclass(frozen=True, slots=True)
 class NodeEnded:
-    """outcome and reason as in `outcome.word` and `outcome.reason`; score of what it returned, if any."""
+    """outcome and reason as in `outcome.word` and `outcome.reason`; score of what it returned, if any.
+
+    began: whether anything was done in it. rounds_left: those a team or a repeat did not begin, as it was done.
+    """
 
     address: str
     outcome: str
     reason: str
     score: float | None = None
+    began: bool = True
+    rounds_left: int = 0
 
 
 @dataclass(frozen=True, slots=True)

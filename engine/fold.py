@@ -5,7 +5,7 @@ The rule this file keeps: every settled try counts once, at one node; so the run
 of what its nodes spent themselves, after any prefix of the list.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Literal, assert_never
@@ -34,7 +34,7 @@ from .event import (
 from .fates import NO_TRIES, Fates, Tries, one
 from .ledger import NOTHING
 from .orders import topped
-from .spend import MICRO, NO_SPEND
+from .spend import NO_SPEND
 from .spend import Spend as Spend
 
 BASELINE = "baseline"  # the kind of the node that scores a task's
@@ -43,7 +43,10 @@ _JUDGED = ("passed", "finished")
 
 @dataclass(slots=True)
 class Node:
-    """One node that has started. outcome is None while it runs; own leaves out its children's spend."""
+    """One node that has started. outcome is None while it runs; own leaves out its children's spend.
+
+    began, rounds_left: as in NodeEnded.
+    """
 
     address: str
     kind: str
@@ -52,6 +55,8 @@ class Node:
     reason: str = ""
     score: float | None = None
     own: Spend = NO_SPEND
+    began: bool = True
+    rounds_left: int = 0
 
 
 @dataclass(slots=True)
@@ -326,6 +331,7 @@ class Fold:
     def _end_node(self, event: NodeEnded) -> None:
         node = self.nodes.setdefault(event.address, Node(event.address, "", ""))
         node.outcome, node.reason, node.score = event.outcome, event.reason, event.score
+        node.began, node.rounds_left = event.began, event.rounds_left
         branch = self.branches.get(event.address)
         if branch is not None:
             branch.outcome = event.outcome
@@ -382,66 +388,6 @@ def fold(events: Iterable[Stamped], unpriced: frozenset[str] = frozenset()) -> F
     for stamped in events:
         folded.add(stamped)
     return folded
-
-
-def budget_json(budget: Budget) -> dict[str, float | int | None]:
-    """A budget in the units of JSON answers: dollars, tokens, calls, seconds; null is no bound."""
-    return {
-        "usd": None if budget.usd is None else budget.usd / MICRO,
-        "tokens": budget.tokens,
-        "calls": budget.calls,
-        "seconds": budget.seconds,
-    }
-
-
-def result_json(
-    run: str,
-    events: Iterable[Stamped] | Fold,
-    budget: Budget | None,
-    store: str,
-    *,
-    unpriced: frozenset[str] = frozenset(),
-) -> Mapping[str, Any]:
-    """The one object that `run --json`, `resume --json` and `show RUN --json` print.
-
-    budget None: as the run's first account was opened with.
-    A node's `spent` includes all that lies below it. `held` counts calls that still hold money.
-    A run that has not ended has `outcome` null, the best answer so far, and can be resumed.
-    `baseline` is null where no task has one; of several tasks `score` is the mean, as the answers' is.
-    """
-    folded = events if isinstance(events, Fold) else fold(events, unpriced)
-    ended, best, totals = folded.ended, folded.best, folded.totals()
-    final = ended if ended is not None else best
-    return {
-        "schema": 1,
-        "run": run,
-        "outcome": None if ended is None else ended.outcome,
-        "reason": "" if ended is None else ended.reason,
-        "resumable": True if ended is None else ended.resumable,
-        "answer": None if final is None else final.answer,
-        "score": None if final is None else final.score,
-        "passed": None if final is None else final.passed,
-        "baseline": _baseline_json(folded.baseline),
-        "seconds": folded.seconds,
-        "spent": folded.total.as_json(),
-        "budget": budget_json(budget or folded.budget or Budget()),
-        "held": folded.held,
-        "nodes": [
-            {
-                "address": node.address,
-                "kind": node.kind,
-                "outcome": node.outcome,
-                "reason": node.reason,
-                "spent": totals[node.address].as_json(),
-            }
-            for node in folded.nodes.values()
-        ],
-        "store": store,
-    }
-
-
-def _baseline_json(baseline: Baseline | None) -> dict[str, float | bool | None] | None:
-    return None if baseline is None else {"score": baseline.score, "passed": baseline.passed}
 
 
 def _up(address: str) -> str | None:

@@ -52,10 +52,12 @@ async def repeat(flow: Repeat, value: Value, here: Here, walk_flow: WalkFlow) ->
         if flow.until and holds(
             flow.until, facts := _facts(here, flow.until, value, number - 1, rounds.stale)
         ):
-            return _chosen(rounds, value, failures, fired(flow.until, facts))
+            why, left = fired(flow.until, facts), flow.max - number + 1
+            return replace(_chosen(rounds, value, failures, why), rounds_left=left)
         place = replace(here.at(f"{number}.{flow.flow.label}"), round=number)
         if not may_start(here, place.address):
-            return _chosen(rounds, value, failures, "budget")
+            left = flow.max - number + 1
+            return replace(_chosen(rounds, value, failures, "budget"), rounds_left=left)
         ended = await walk_flow(flow.flow, value, place)
         failures += ended.failures
         if ended.value is None:

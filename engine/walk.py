@@ -51,12 +51,17 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a node ended and what it gave. reason replaces the outcome's own where it is not empty."""
+    """How a node ended and what it gave. reason replaces the outcome's own where it is not empty.
+
+    began, rounds_left: as in NodeEnded; told of the node itself alone.
+    """
 
     outcome: Outcome
     value: Value | None = None
     failures: tuple[Failure, ...] = ()
     reason: str = ""
+    began: bool = True
+    rounds_left: int = 0
 
 
 class Cause(Protocol):
@@ -292,7 +297,7 @@ async def node(here: Here, kind: str, label: str, body: Body) -> Ended:
         _end(here, Ended(Failed("bug", repr(error))))
         raise
     _end(here, ended)
-    return ended
+    return replace(ended, rounds_left=0) if ended.rounds_left else ended
 
 
 def _why(here: Here) -> Outcome:
@@ -314,14 +319,15 @@ async def settle(here: Here, body: Body) -> Ended:
 def skip(here: Here, kind: str, label: str, outcome: Outcome) -> None:
     """The events of a node that never began."""
     here.recorder.emit(NodeStarted(here.address, kind, label))
-    _end(here, Ended(outcome))
+    _end(here, Ended(outcome, began=False))
 
 
 def _end(here: Here, ended: Ended) -> None:
     attempts = attempts_of(ended.value)
     score = best(attempts, here.task.better).score if attempts else None
     why = ended.reason or reason(ended.outcome, here.world.named)
-    here.recorder.emit(NodeEnded(here.address, word(ended.outcome), why, score))
+    how = word(ended.outcome), why, score, ended.began, ended.rounds_left
+    here.recorder.emit(NodeEnded(here.address, *how))
 
 
 def ending(value: Value, failures: tuple[Failure, ...] = (), why: str = "") -> Ended:
@@ -352,6 +358,17 @@ def may_start(here: Here, address: str) -> bool:
     if not shrinking:
         return True
     return here.recorder.decide(address, "starts", lambda: not any(g.shrunk for g in shrinking))
+
+
+def no_more(here: Here) -> Outcome:
+    """How what was not begun at here ends, as a budget around it shrank: the one that refused, innermost first."""
+
+    def refused() -> list[str]:
+        why = next((g.refused for g in reversed(here.guards) if g.shrunk and g.refused), None)
+        return [] if why is None else [why.account, why.dimension]
+
+    told = here.recorder.decide(here.address, "no_more", refused)
+    return Exhausted(*told) if told else Stopped("enough")
 
 
 # --- decisions -----------------------------------------------------------------------------------

@@ -58,8 +58,13 @@ RESULT = """
 | `spent` | of the whole run, resends and failures included |
 | `budget` | the run's upper bounds |
 | `held` | calls that still hold money: 0 after a run |
+| `failures` | `address`, `outcome` and `reason` of what failed or ran out, the lowest address first |
+| `early` | what ending early saved, and what was wasted on the losers of races |
 | `nodes` | `address`, `kind`, `outcome`, `reason` and `spent` of every node, what lies below included |
 | `store` | the file it is kept in |
+
+`early` has `branches_not_begun` and `rounds_not_begun`; `saved_calls`, `at_least` and `at_most`: what those would
+have asked by what their like did, or null where nothing like them ran; `losers`, and what they `wasted`.
 
 `spent` is of a node with all below it, and always the sum of what the node spent itself and what its children did:
 

@@ -6,14 +6,17 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from ..answer import result_json
+from ..early import early
 from ..event import RunEnded, Stamped
-from ..fold import Fold, result_json
+from ..fold import Fold
 from .called import called
+from .early_view import saved_and_wasted
 from .exits import Exit, ShellError, exit_of
 from .options import DEFAULT_STORE
 from .safe import safe, safe_json
 from .session import Ended, Viewing
-from .summary import Row, closing_lines, headline, price_table, what_next
+from .summary import Row, closing_lines, failure_lines, headline, price_table, what_next
 from .terminal import stderr_console
 
 
@@ -95,5 +98,7 @@ def _talk(folded: Fold, run: str, store: str) -> None:
     console.print(Text(headline(folded), style="bold"), soft_wrap=True)
     console.print(table_of(price_table(folded)))
     console.print(Text(f"Run {run} in {safe(store)}"), soft_wrap=True)
+    for line in filter(None, (*failure_lines(folded), saved_and_wasted(early(folded)))):
+        console.print(Text(line), soft_wrap=True)
     for line in closing_lines(folded, run, podium=called(), store=store_option_of(store)):
         console.print(Text(line), soft_wrap=True)

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from podium.dsl.program import Budget
 
-from ..fold import Fold, budget_json
+from ..answer import budget_json
+from ..fold import Fold
 from ..store import RunRecord, Store
 from .options import json_option, store_option
 from .ordering import live_runs

@@ -1,15 +1,20 @@
 """Runs in a store, as the commands that only read them need them."""
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from podium.dsl.names import did_you_mean
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import Program
+from podium.dsl.program import Budget, Program
 
+from ..event import AccountOpened, Ordered
 from ..fold import Fold, fold_for
 from ..library import StoredLibrary
+from ..orders import topped
+from ..outcome import Named
+from ..plan import plan
 from ..request import compiled, from_json
 from ..store import RunRecord, Store, StoreError
 from .exits import ShellError
@@ -69,3 +74,50 @@ def program_of(record: RunRecord) -> Program | None:
     except (ProgramError, KeyError, TypeError):
         return None
     return program
+
+
+def limits(store: Store, record: RunRecord) -> dict[str, Budget]:
+    """The run's budgets as they were opened and topped up, by the names that people know them by."""
+    named, found = Named(record.id, record.name), dict[str, Budget]()
+    own = named.shown(record.id)
+    for stamped in store.events(record.id):
+        match stamped.event:
+            case AccountOpened(address=at) as e:
+                found.setdefault(named.shown(at), Budget(e.usd, e.tokens, e.calls, e.seconds))
+            case Ordered() as order if own in found:
+                found[own] = topped(found[own], order)
+            case _:
+                pass
+    return found
+
+
+def is_planned(record: RunRecord, address: str) -> bool:
+    """Whether the run's program has a part of which a copy would stand at address, or above a part of it.
+
+    False where the program is not known.
+    """
+    program = program_of(record)
+    if program is None:
+        return False
+    rows = len(program.tasks) > 1
+    wanted = [part for part in address.split("/") if not (rows and part.endswith(".row"))]
+    return any(_covers(node.address.split("/"), wanted) for _, node in plan(program).root.walk())
+
+
+def _covers(part: list[str], wanted: list[str]) -> bool:
+    """Whether wanted is a copy of part; what a team does below its own address has no part of its own."""
+    pairs = zip(part, wanted, strict=False)
+    whole = all(_is_copy(segment, one) for segment, one in pairs)
+    seat = len(wanted) == len(part) + 1 and re.match(r"r\d+\.|recruit$|by$", wanted[-1]) is not None
+    return whole and (len(wanted) <= len(part) or seat)
+
+
+def _is_copy(segment: str, one: str) -> bool:
+    """Whether `7.squad` is one of `3-12.squad`."""
+    numbers, dot, label = segment.partition(".")
+    number, _, own = one.partition(".")
+    first, _, last = numbers.partition("-")
+    if not dot or not (first + last).isdigit():
+        return segment == one
+    known = number.isdigit() and own == label
+    return known and int(first) <= int(number) <= int(last or first)

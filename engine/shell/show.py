@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +13,33 @@ from rich.text import Text
 
 from podium.dsl.names import did_you_mean
 
-from ..fold import Fold, Spend, result_json
+from ..answer import result_json
+from ..early import early
+from ..fold import Fold, Spend
+from ..spend import NO_SPEND
 from ..store import RunRecord, Store
 from .books import books
 from .called import called
 from .calls import Tried, line, tries
+from .early_view import saved_and_wasted
 from .ending import answer_text, store_option_of, table_of
 from .exits import ShellError
 from .options import json_option, store_option
-from .reading import find_run, fold_of, open_store
+from .reading import find_run, fold_of, is_planned, limits, open_store
 from .safe import safe, safe_json, safe_line
 from .summary import (
     Row,
     against_baseline,
     best_team,
     dollars,
+    failure_lines,
     headline,
     one_agent,
     price_table,
     what_next,
 )
 from .units import show_calls, show_count
+from .why import why
 
 _FULL_TEXTS = 3  # calls whose whole text is shown; of more, a line each
 
@@ -115,7 +122,14 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     console.print(Text(f"Run {record.id} ({safe_line(record.name, 60)})", style="bold"))
     console.print(Text(headline(folded)), soft_wrap=True)
     console.print(table_of(price_table(folded)))
-    said = (against_baseline(folded), one_agent(folded), best_team(folded), *books(folded.total))
+    said = (
+        *failure_lines(folded),
+        against_baseline(folded),
+        one_agent(folded),
+        best_team(folded),
+        saved_and_wasted(early(folded)),
+        *books(folded.total),
+    )
     for words in filter(None, said):
         console.print(Text(words), soft_wrap=True)
     if (answer := answer_text(folded)) is not None:
@@ -131,8 +145,12 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
 def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_json: bool) -> None:
     calls = [t for t in tries(store.events(record.id)) if _is_at(t.address, address)]
     node = folded.nodes.get(address)
+    said: tuple[str, ...] = ()
+    if node is not None or not calls:
+        said = why(folded, address, limits(store, record))
     if node is None and not calls:
-        raise ShellError(_unknown(folded, record, address))
+        _not_run(folded, record, address, said, as_json=as_json)
+        return
     spend = folded.totals().get(address)
     if spend is None:
         spend = Spend()
@@ -149,6 +167,7 @@ def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_jso
                     "kind": node.kind if node is not None else "call",
                     "outcome": None if node is None else node.outcome,
                     "reason": "" if node is None else node.reason,
+                    "why": list(said),
                     "score": None if node is None else node.score,
                     "spent": spend.as_json(),
                     "calls": [call.as_json() for call in own],
@@ -156,19 +175,46 @@ def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_jso
             )
         )
         return
-    _node_text(folded, store, address, spend, own)
+    _node_text(folded, store, address, spend, own, said)
 
 
-def _node_text(folded: Fold, store: Store, address: str, spend: Spend, own: list[Tried]) -> None:
+def _not_run(
+    folded: Fold, record: RunRecord, address: str, said: Sequence[str], *, as_json: bool
+) -> None:
+    """What is to be told of a node of the program that did not run; of any other address an error."""
+    if not said or not is_planned(record, address):
+        raise ShellError(_unknown(folded, record, address))
+    if as_json:
+        shown = {"schema": 1, "run": record.id, "address": address, "kind": None, "outcome": None}
+        nothing = {"reason": "", "why": list(said), "score": None, "spent": NO_SPEND.as_json()}
+        click.echo(safe_json({**shown, **nothing, "calls": []}))
+        return
+    console = stdout_console()
+    console.print(Text(safe_line(address, 200), style="bold"), soft_wrap=True)
+    for words in said:
+        console.print(Text(words), soft_wrap=True)
+
+
+def _node_text(
+    folded: Fold,
+    store: Store,
+    address: str,
+    spend: Spend,
+    own: list[Tried],
+    said: Sequence[str],
+) -> None:
     console = stdout_console()
     node = folded.nodes.get(address)
     title = safe_line(address, 200) + ("" if node is None else f"  ({safe_line(node.kind, 20)})")
     console.print(Text(title, style="bold"), soft_wrap=True)
     if node is not None:
-        words = [node.outcome or "running", safe_line(node.reason, 300)]
+        reason = "" if node.reason == node.outcome else safe_line(node.reason, 300)
+        words = [node.outcome or "running", reason]
         if node.score is not None:
             words.append(f"score {node.score:.6g}")
         console.print(Text(", ".join(word for word in words if word)), soft_wrap=True)
+        for line_ in said:
+            console.print(Text(line_), soft_wrap=True)
     amount = spend.amount
     price = f"{show_calls(amount.calls)}, {show_count(amount.tokens)} tokens, {dollars(spend)}"
     for told in (price, *books(spend)):

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
 from typing import NamedTuple
 
+from ..answer import failed
 from ..fold import Fold, Node, Spend
 from .safe import safe_line
 from .units import show_calls, show_count, show_seconds, show_usd
 
-_DIMENSIONS = {"usd": "dollar", "tokens": "token", "calls": "call"}
+DIMENSIONS = {"usd": "dollar", "tokens": "token", "calls": "call"}
+MAX_FAILURES = 3
 MAX_ROWS = 12  # of the price table; deeper nodes are counted in those above them
 
 
@@ -40,7 +42,7 @@ def headline(folded: Fold) -> str:
 
 def _in_words(reason: str) -> str:
     dimension, of, account = reason.partition(" budget of ")
-    return f"{_DIMENSIONS.get(dimension, dimension)}{of}{account}" if of else reason
+    return f"{DIMENSIONS.get(dimension, dimension)}{of}{account}" if of else reason
 
 
 def price_table(folded: Fold) -> tuple[Row, ...]:
@@ -139,6 +141,18 @@ def closing_lines(
         what_next(folded, run, podium=podium, store=store),
     )
     return tuple(line for line in said if line)
+
+
+def failure_lines(folded: Fold) -> tuple[str, ...]:
+    """The failures of the run, the lowest address first; the last line counts those that are not shown."""
+    found = failed(folded)
+    lines = [
+        f"{safe_line(one.address, 120)} {one.outcome}: {safe_line(_in_words(one.reason), 200)}"
+        for one in found[:MAX_FAILURES]
+    ]
+    if len(found) > MAX_FAILURES:
+        lines.append(f"and {len(found) - MAX_FAILURES:,} more that failed; --json has them all")
+    return tuple(lines)
 
 
 def against_baseline(folded: Fold) -> str:

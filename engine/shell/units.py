@@ -66,7 +66,7 @@ def price(text: str) -> Price:
         "cache_write": rates["input"],
         **rates,
     }
-    return Price(**whole)
+    return Price(*(whole[name] for name in _RATES))
 
 
 def _rate(text: str) -> tuple[str, int]:

@@ -46,29 +46,29 @@ async def drive(flow: Team, value: Value, here: Here) -> Ended:
     state.posts.extend(_given(value))
     if flow.recruit is not None:
         await recruit(state, flow.recruit)
-    why = await _rounds(state)
-    return _ended(state, why)
+    why, begun = await _rounds(state)
+    return replace(_ended(state, why), rounds_left=flow.rounds - begun)
 
 
-async def _rounds(state: State) -> str:
-    """Run the rounds; the reason for ending before the last, "" where there is none."""
+async def _rounds(state: State) -> tuple[str, int]:
+    """Run the rounds; the reason for ending before the last, "" where there is none, and how many began."""
     flow = state.flow
     for number in range(1, flow.rounds + 1):
         if number > 1 and not may_start(state.here, f"{state.here.address}/r{number}"):
-            return "budget"
+            return "budget", number - 1
         if flow.ceo is not None and (number == 1 or flow.ceo.mode == "adaptive"):
             await lead(state, number)
         if state.stop and state.submissions:
-            return "ceo"
+            return "ceo", number - 1
         await _round(state, number)
         if state.stop:  # before there was any solution, a stop asks for one round and no more
-            return "ceo"
+            return "ceo", number
         if state.refused is not None:
-            return "budget"
+            return "budget", number
         facts = _facts(state, number)
         if flow.until is not None and holds(flow.until, facts):
-            return fired(flow.until, facts)
-    return ""
+            return fired(flow.until, facts), number
+    return "", flow.rounds
 
 
 def _given(value: Value) -> list[Post]:

@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A scripted reply. delay in virtual seconds; usage None counts bytes / 4."""
+    """A scripted reply. delay in virtual seconds; usage None counts bytes / 4, and one token at least."""
 
     text: str
     delay: float = 0.0
@@ -122,7 +122,8 @@ class ScriptedClient:
         if isinstance(answer, Fail):
             raise answer.error
         into = sum(len(message.content.encode()) for message in call.messages) // 4
-        usage = answer.usage or Usage(input=into, output=len(answer.text.encode()) // 4)
+        out = max(len(answer.text.encode()) // 4, int(bool(answer.text)))
+        usage = answer.usage or Usage(input=into, output=out)
         return ModelReply(answer.text, answer.finish, usage)
 
     async def _answer(self, call: ModelCall, number: int) -> Answer:

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.dsl.program import Budget
+from podium.engine.answer import result_json
 from podium.engine.call import Usage
 from podium.engine.event import (
     CallAnswered,
@@ -21,7 +22,7 @@ from podium.engine.event import (
     Stamped,
 )
 from podium.engine.fates import FATES, Tries
-from podium.engine.fold import Fold, Spend, fold, result_json
+from podium.engine.fold import Fold, Spend, fold
 from podium.engine.ledger import Amount
 
 ADDRESSES = [
@@ -200,6 +201,14 @@ def test_the_result_is_the_promised_object() -> None:
         "spent": both,
         "budget": {"usd": 9.0, "tokens": 100, "calls": None, "seconds": None},
         "held": 0,
+        "failures": [],
+        "early": {
+            "branches_not_begun": 0,
+            "rounds_not_begun": 0,
+            "saved_calls": {"at_least": 0, "at_most": 0},
+            "losers": 1,
+            "wasted": node,
+        },
         "nodes": [
             dict(zip(("address", "kind", "outcome", "reason", "spent"), row, strict=True))
             for row in rows

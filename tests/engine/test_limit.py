@@ -180,8 +180,9 @@ async def test_shrink_starts_nothing_new_after_the_first_refusal() -> None:
     whole = replace(program(flow), budget=Budget(calls=5), on_exhausted="shrink")
     played = await play(whole, ScriptedClient(second))
     ends = [e for e in played.memory.events if isinstance(e, NodeEnded)]
-    skipped = {e.address for e in ends if e.reason == "enough"}
+    skipped = {e.address for e in ends if not e.began}
     assert skipped == {"main/parallel/3.then", "main/parallel/4.then"}
+    assert {e.reason for e in ends if not e.began} == {"calls budget of run main"}
     assert played.result.outcome == Exhausted("run", "calls")
     assert played.result.value is not None
 

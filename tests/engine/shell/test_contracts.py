@@ -50,7 +50,7 @@ SPENT = ["usd", "calls", "tokens", "tries", "unknown_calls", "bounds"]
 TOKENS = ["total", "input", "fresh", "cached", "cache_write", "output", "reasoning"]
 RESULT = [
     *("schema", "run", "outcome", "reason", "resumable", "answer", "score", "passed", "baseline"),
-    *("seconds", "spent", "budget", "held", "nodes", "store"),
+    *("seconds", "spent", "budget", "held", "failures", "early", "nodes", "store"),
 ]
 
 

@@ -1,0 +1,94 @@
+"""The answer of a run as JSON: what `run --json`, `resume --json` and `show RUN --json` print. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from podium.dsl.program import Budget
+
+from .early import early
+from .event import Stamped
+from .fold import Baseline, Fold, Node, fold
+from .reduce import order
+from .spend import MICRO
+
+
+def failed(folded: Fold) -> list[Node]:
+    """The nodes that failed or exhausted a budget of their own accord, the lowest address first.
+
+    One that failed because of what failed below it, in the same words, is left out: the cause is told once.
+    """
+    nodes = [node for node in folded.nodes.values() if node.outcome in ("failed", "exhausted")]
+    told = {(folded.parent(node.address), node.outcome, node.reason) for node in nodes}
+    causes = [n for n in nodes if n.began and (n.address, n.outcome, n.reason) not in told]
+    return sorted(causes, key=lambda node: order(node.address))
+
+
+def failures(folded: Fold) -> list[dict[str, str | None]]:
+    """The same as JSON values."""
+    return [
+        {"address": node.address, "outcome": node.outcome, "reason": node.reason}
+        for node in failed(folded)
+    ]
+
+
+def budget_json(budget: Budget) -> dict[str, float | int | None]:
+    """A budget in the units of JSON answers: dollars, tokens, calls, seconds; null is no bound."""
+    return {
+        "usd": None if budget.usd is None else budget.usd / MICRO,
+        "tokens": budget.tokens,
+        "calls": budget.calls,
+        "seconds": budget.seconds,
+    }
+
+
+def result_json(
+    run: str,
+    events: Iterable[Stamped] | Fold,
+    budget: Budget | None,
+    store: str,
+    *,
+    unpriced: frozenset[str] = frozenset(),
+) -> Mapping[str, Any]:
+    """The one object that `run --json`, `resume --json` and `show RUN --json` print.
+
+    budget None: as the run's first account was opened with.
+    A node's `spent` includes all that lies below it. `held` counts calls that still hold money.
+    A run that has not ended has `outcome` null, the best answer so far, and can be resumed.
+    `failures` are all of them, the lowest address first; `early`: what ending early saved and wasted.
+    `baseline` is null where no task has one; of several tasks `score` is the mean, as the answers' is.
+    """
+    folded = events if isinstance(events, Fold) else fold(events, unpriced)
+    ended, best, totals = folded.ended, folded.best, folded.totals()
+    final = ended if ended is not None else best
+    return {
+        "schema": 1,
+        "run": run,
+        "outcome": None if ended is None else ended.outcome,
+        "reason": "" if ended is None else ended.reason,
+        "resumable": True if ended is None else ended.resumable,
+        "answer": None if final is None else final.answer,
+        "score": None if final is None else final.score,
+        "passed": None if final is None else final.passed,
+        "baseline": _baseline_json(folded.baseline),
+        "seconds": folded.seconds,
+        "spent": folded.total.as_json(),
+        "budget": budget_json(budget or folded.budget or Budget()),
+        "held": folded.held,
+        "failures": failures(folded),
+        "early": early(folded).as_json(),
+        "nodes": [
+            {
+                "address": node.address,
+                "kind": node.kind,
+                "outcome": node.outcome,
+                "reason": node.reason,
+                "spent": totals[node.address].as_json(),
+            }
+            for node in folded.nodes.values()
+        ],
+        "store": store,
+    }
+
+
+def _baseline_json(baseline: Baseline | None) -> dict[str, float | bool | None] | None:
+    return None if baseline is None else {"score": baseline.score, "passed": baseline.passed}
