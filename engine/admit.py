@@ -44,7 +44,7 @@ class Waiting:
     outcome: "Grant | Exception | None" = None
     gone: bool = False
     in_line: bool = False
-    wake: anyio.Event = field(default_factory=anyio.Event)
+    wake: anyio.Event | None = None
 
     def __lt__(self, other: "Waiting") -> bool:
         return self.order < other.order
@@ -82,12 +82,14 @@ class Grant:
         if not self._left:
             self._left = True
             self._queue.freed(self)
-            self._turn()
+            if self._queue.busy:
+                self._turn()
 
     def settle(self, actual: Amount) -> None:
         if self.hold is not None and not self.hold.settled:
             self._queue.settled(self, actual)
-            self._turn()
+            if self._queue.woken:
+                self._turn()
 
 
 @dataclass(slots=True)
@@ -375,19 +377,29 @@ class Admission:
         except BaseException:
             self._withdraw(waiting)
             raise
-        assert waiting.outcome is not None
-        if isinstance(waiting.outcome, Exception):
-            raise waiting.outcome
-        return waiting.outcome
+        outcome = waiting.outcome
+        assert outcome is not None
+        if isinstance(outcome, Exception):
+            raise outcome
+        waiting.outcome, waiting.gone = (
+            None,
+            True,
+        )  # no ring of the two: it would wait for the collector
+        return outcome
 
     def turn(self) -> None:
         """Decide anew, after something changed that this door does not see (an account, a replica)."""
         now = anyio.current_time()
         for waiting in admit(self._queue, now):
             self._waiting.pop(waiting, None)
-            waiting.wake.set()
+            if waiting.wake is not None:
+                waiting.wake.set()
         if self._alarm is not None:
-            self._alarm.deadline = max(self._queue.wake_at(now), now + TICK_S)
+            wake_at = max(self._queue.wake_at(now), now + TICK_S)
+            if (
+                wake_at != self._alarm.deadline
+            ):  # setting it costs the loop a look at all its deadlines
+                self._alarm.deadline = wake_at
 
     def poke(self) -> None:
         """The same, for all lines: after a limit was raised."""
@@ -401,31 +413,30 @@ class Admission:
     async def _wait(self, waiting: Waiting) -> None:
         """Wait for the outcome. One of those who wait, the keeper, also watches the clock for all."""
         while waiting.outcome is None:
+            wake = waiting.wake = anyio.Event()
             if self._keeper is not None:
-                await waiting.wake.wait()
+                await wake.wait()
             else:
                 self._keeper = waiting
                 try:
-                    await self._keep(waiting)
+                    await self._keep(waiting, wake)
                 finally:
                     self._keeper = self._alarm = None
                     self._hand_over(waiting)
-            if waiting.outcome is None:
-                waiting.wake = anyio.Event()
 
-    async def _keep(self, waiting: Waiting) -> None:
+    async def _keep(self, waiting: Waiting, wake: anyio.Event) -> None:
         while waiting.outcome is None:
             now = anyio.current_time()
             # Never in the past: a clock that only jumps when all wait would stand still.
             wake_at = max(self._queue.wake_at(now), now + TICK_S)
             with anyio.CancelScope(deadline=wake_at) as self._alarm:
-                await waiting.wake.wait()
+                await wake.wait()
             self.turn()
 
     def _hand_over(self, keeper: Waiting) -> None:
-        """Wake another one, which then finds that there is no keeper."""
-        other = next((one for one in self._waiting if one is not keeper), None)
-        if other is not None:
+        """Wake another one, which then finds that there is no keeper: the latest, as it may wait longest."""
+        other = next((one for one in reversed(self._waiting) if one is not keeper), None)
+        if other is not None and other.wake is not None:
             other.wake.set()
 
     def _withdraw(self, waiting: Waiting) -> None:

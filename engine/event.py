@@ -4,7 +4,7 @@
 seconds since the epoch, of the machine that ran it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -240,14 +240,16 @@ def body(event: Event) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Amount):
-        return value._asdict()
-    if isinstance(value, Usage):
-        return usage_body(value)
-    if isinstance(value, tuple):
-        # A field of an event: its items are JSON values.
-        return list(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return value
+    plain = _PLAIN.get(value.__class__)
+    return value if plain is None else plain(value)
+
+
+# A tuple's items, in a field of an event, are JSON values.
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    Amount: Amount._asdict,
+    Usage: usage_body,
+    tuple: list,
+}
 
 
 def from_body(kind: str, values: Mapping[str, Any]) -> Event:

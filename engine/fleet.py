@@ -76,6 +76,11 @@ class Site:
     closed: CallError | None = None
     closed_until: float = -inf
 
+    @property
+    def is_well(self) -> bool:
+        """Neither closed nor down, as far as known."""
+        return self.closed is None and self.down_since is None
+
     def opens_at(self, now: float) -> float:
         """When a call may go there; infinite while a probe is under way."""
         closed = self.closed_until if self.closed is not None else -inf
@@ -252,6 +257,8 @@ class Fleet:
         pool = self._pools.get(model)
         if pool is None or not pool.spots:
             return CallError("unreachable", f"no replica serves the model {model}")
+        if any(spot.site.is_well for spot in pool.spots):
+            return None
         sites = [spot.site for spot in pool.spots]
         closed = [s.closed for s in sites if s.closed is not None and s.closed_until > now]
         if len(closed) == len(sites):

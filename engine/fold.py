@@ -356,16 +356,19 @@ class Fold:
         A node with no parallel above it stands for itself if it lies directly below the run, and is
         no `parallel` itself: that one is shown by its branches.
         """
-        segments = address.split("/")
-        for depth in range(1, len(segments)):
-            node = self.nodes.get("/".join(segments[:depth]))
+        first: Node | None = None
+        end = address.find("/")
+        below = end
+        while end >= 0:
+            node = self.nodes.get(address[:end])
+            after = address.find("/", end + 1)
             if node is not None and node.kind == "parallel":
-                return "/".join(segments[: depth + 1])
-        for depth in range(2, len(segments) + 1):
-            node = self.nodes.get("/".join(segments[:depth]))
-            if node is not None:
-                return None if node.kind == "parallel" else node.address
-        return None
+                return address if after < 0 else address[:after]
+            if end > below:
+                first = first or node
+            end = after
+        first = first or (self.nodes.get(address) if below >= 0 else None)
+        return None if first is None or first.kind == "parallel" else first.address
 
     def _in_parallel(self, branch: str) -> bool:
         above = self.nodes.get(_up(branch) or "")

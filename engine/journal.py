@@ -256,8 +256,7 @@ class Journal:
         ending: Ending | None = None,
     ) -> Job:
         rows = [event_row(self.run, one) for one in stamped]
-        job = Job(self.run, rows, blobs, ending)
-        job.then = lambda: self._acknowledged(job)
+        job = Job(self.run, rows, blobs, ending, self._acknowledged)
         self._writer.put(job)
         return job
 

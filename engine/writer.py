@@ -25,13 +25,14 @@ BATCH = 2000
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """Rows of one run, written together. then is called in the event loop once they are on disk or failed."""
+    """Rows of one run, written together. then is called with the job in the event loop once they are on disk
+    or failed."""
 
     run: str
     events: Sequence[EventRow]
     blobs: Sequence[tuple[str, str]] = ()
     ending: Ending | None = None
-    then: Callable[[], None] | None = None
+    then: "Callable[[Job], None] | None" = None
     done: bool = False
     error: DiskError | None = None
 
@@ -152,7 +153,7 @@ class Writer:
         for job in batch:
             job.done = True
             if job.then is not None:
-                job.then()
+                job.then(job)
             if event := self._events.pop(job, None):
                 event.set()
 
