@@ -20,7 +20,7 @@ from .event import Stamped, body, from_body, kind_of
 from .ledger import Amount
 
 APPLICATION = 0x506F6469  # "Podi", as SQLite's application_id
-SCHEMA = 2
+SCHEMA = 3
 BUSY_S = 30.0
 # As in /proc/mounts, with or without `fuse.` before it.
 _REMOTE = (
@@ -42,6 +42,16 @@ create table blobs(digest text primary key, text text not null);
 # Orders to a run from other processes; what a run took is in its events. New with schema 2.
 _ORDERS = """
 create table orders(number integer primary key, run text not null, time real not null, body blob not null);
+"""
+_SETTLED = "select {} from events where run = {} and kind in ('call_answered', 'call_failed')"
+_SUMS = [
+    f"coalesce(sum(json_extract(cast(body as text), '$.spent.{n}')), 0)" for n in Amount._fields
+]
+# What the run cost, as a list in the order of Amount; null while it lives. New with schema 3.
+_SPENT = "alter table runs add column spent text;"
+_SPENT_BEFORE = f"""
+update runs set spent = ({_SETTLED.format(f"json_array({', '.join(_SUMS)})", "runs.id")})
+  where outcome is not null;
 """
 
 
@@ -70,10 +80,11 @@ class EventRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What to write in the run's own row. outcome: RunEnded's body as JSON, None while it is live."""
+    """What to write in the run's own row. outcome: RunEnded's body as JSON. spent: what the run cost."""
 
     status: str
-    outcome: bytes | None
+    outcome: bytes
+    spent: Amount
 
 
 def event_row(run: str, stamped: Stamped) -> EventRow:
@@ -107,7 +118,7 @@ def connect(path: Path, *, threads: bool = False) -> sqlite3.Connection:
 def connect_memory(kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
     """A store that lives as long as its connection. kind: of the connection."""
     db = sqlite3.connect(":memory:", isolation_level=None, factory=kind)
-    db.executescript(_TABLES + _ORDERS)
+    db.executescript(_TABLES + _ORDERS + _SPENT)
     return db
 
 
@@ -178,9 +189,9 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         raise StoreError(f"the store {path} cannot use a write-ahead log here; use a local disk")
     db.execute("pragma synchronous=full")
     if not tables:
-        _upgrade(db, f"{_TABLES} {_ORDERS} pragma application_id={APPLICATION};")
+        _upgrade(db, f"{_TABLES} {_ORDERS} {_SPENT} pragma application_id={APPLICATION};")
     elif schema < SCHEMA:
-        _upgrade(db, _ORDERS)
+        _upgrade(db, f"{_ORDERS if schema < 2 else ''} {_SPENT} {_SPENT_BEFORE}")
 
 
 def _upgrade(db: sqlite3.Connection, statements: str) -> None:
@@ -199,8 +210,11 @@ def write(
         db.executemany("insert or ignore into blobs values (?, ?)", blobs)
         db.executemany("insert into events values (?, ?, ?, ?, ?, ?, ?)", events)
         db.executemany(
-            "update runs set status = ?, outcome = ? where id = ?",
-            [(ending.status, ending.outcome, run) for run, ending in endings],
+            "update runs set status = ?, outcome = ?, spent = ? where id = ?",
+            [
+                (end.status, end.outcome, orjson.dumps([*end.spent]).decode(), run)
+                for run, end in endings
+            ],
         )
         db.execute("commit")
     except BaseException:
@@ -275,16 +289,31 @@ def kept_secret(db: sqlite3.Connection, new: str) -> str:
 
 def read_spent(db: sqlite3.Connection, run: str) -> Amount:
     """What all settled tries of run cost: summed by SQLite, since a long run has many."""
-    columns = ", ".join(
-        f"coalesce(sum(json_extract(cast(body as text), '$.spent.{name}')), 0)"
-        for name in Amount._fields
-    )
-    statement = f"select {columns} from events where run = ? and kind in (?, ?)"
     try:
-        row = db.execute(statement, (run, "call_answered", "call_failed")).fetchone()
+        row = db.execute(_SETTLED.format(", ".join(_SUMS), "?"), (run,)).fetchone()
     except sqlite3.Error as error:
         raise StoreError(f"cannot read the events of run {run}: {error}") from error
     return Amount(*row)
+
+
+def read_ended_spent(db: sqlite3.Connection, account: str) -> Amount:
+    """What the account's runs cost that have ended for good: summed from their own rows."""
+    columns = ", ".join(f"coalesce(sum(json_extract(spent, '$[{i}]')), 0)" for i in range(3))
+    statement = f"select {columns} from runs where account = ? and status = 'ended'"
+    try:
+        row = db.execute(statement, (account,)).fetchone()
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot read what the runs of {account} cost: {error}") from error
+    return Amount(*row)
+
+
+def read_unfinished(db: sqlite3.Connection, account: str) -> list[tuple[str, str | None]]:
+    """The account's other runs, with what they cost; None of one that lives or died."""
+    statement = "select id, spent from runs where account = ? and status != 'ended'"
+    try:
+        return db.execute(statement, (account,)).fetchall()
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot read the runs of {account}: {error}") from error
 
 
 def read_blob(db: sqlite3.Connection, digest: str) -> str | None:

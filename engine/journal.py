@@ -9,6 +9,7 @@ import hashlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import NamedTuple, TypeVar, cast
 
 import anyio
@@ -215,7 +216,8 @@ class Journal:
         status = "ended"
         if event.resumable:
             status = "paused" if event.outcome == "paused" else "interrupted"
-        await self._commit([event], (), Ending(status, orjson.dumps(body(event))))
+        spent = reduce(Amount.plus, (c.spent for c in self._past.charges.values()), NOTHING)
+        await self._commit([event], (), Ending(status, orjson.dumps(body(event)), spent))
 
     async def _commit(
         self, events: Sequence[Event], blobs: Iterable[tuple[str, str]], ending: Ending | None

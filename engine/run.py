@@ -167,16 +167,17 @@ class Engine:
         bounds = budget_of(limit)
         if name not in self.ledger.accounts:
             self.ledger.open(name, Limit())
-            for record in self._store.runs():
-                if record.account == name:
-                    self._carry_over(record)
+            self._carry_over(name)
         self.ledger.tighten(name, Limit(bounds.usd, bounds.tokens, bounds.calls))
         return Account(name)
 
-    def _carry_over(self, record: RunRecord) -> None:
-        """Charge what an earlier run of the account spent to its own account, for good."""
-        self.ledger.open(record.id, Limit(), record.account)
-        self.ledger.charge(record.id, self._store.spent(record.id))
+    def _carry_over(self, account: str) -> None:
+        """Charge what earlier runs of the account spent: of those that may be resumed, each to its own."""
+        ended, others = self._store.account_spent(account)
+        self.ledger.charge(account, ended)
+        for run, spent in others.items():
+            self.ledger.open(run, Limit(), account)
+            self.ledger.charge(run, spent)
 
     def runs(self) -> list[RunRecord]:
         """Every run of the store, the newest first."""

@@ -26,9 +26,11 @@ from .database import (
     kept_secret,
     locks,
     read_blob,
+    read_ended_spent,
     read_events,
     read_orders,
     read_spent,
+    read_unfinished,
     write_order,
 )
 from .event import Ordered, Stamped, body
@@ -161,7 +163,7 @@ class Store:
         try:
             journal = self._journal(run, held)
             journal.take_up(told)
-            self._write("update runs set status = 'running' where id = ?", (run,))
+            self._write("update runs set status = 'running', spent = null where id = ?", (run,))
         except BaseException:
             _release(held)
             raise
@@ -215,6 +217,14 @@ class Store:
         """What the tries of run that are settled on disk cost."""
         return read_spent(self._db, run)
 
+    def account_spent(self, account: str) -> tuple[Amount, dict[str, Amount]]:
+        """What the account's runs cost: those that ended, together; each of the others, by its id."""
+        others = {
+            run: self.spent(run) if told is None else Amount(*orjson.loads(told))
+            for run, told in read_unfinished(self._db, account)
+        }
+        return read_ended_spent(self._db, account), others
+
     def blob(self, digest: str) -> str:
         """The text kept under digest. Raises KeyError where there is none."""
         return whole(self._row(digest), self._row)
@@ -236,7 +246,9 @@ class Store:
     def _insert(self, run: RunRecord) -> None:
         values = (run.id, run.name, run.created, run.key, run.account, orjson.dumps(run.request))
         try:
-            self._db.execute("insert into runs values (?, ?, ?, ?, ?, ?, 'running', null)", values)
+            self._db.execute(
+                "insert into runs values (?, ?, ?, ?, ?, ?, 'running', null, null)", values
+            )
         except sqlite3.IntegrityError as error:
             has_key = self.find(run.key, run.account) if run.key is not None else None
             raise RunExists(has_key.id if has_key else run.id) from error

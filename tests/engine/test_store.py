@@ -93,6 +93,7 @@ def test_a_store_of_the_first_schema_takes_orders(path: Path) -> None:
     Store.open(path).close()
     with closing(sqlite3.connect(path)) as db:
         db.execute("drop table orders")
+        db.execute("alter table runs drop column spent")
         db.execute("pragma user_version = 1")
     with closing(Store.open(path)) as store:
         given = store.order("r1", Ordered("topup", calls=3))
@@ -315,3 +316,49 @@ async def test_what_a_run_spent_is_summed_by_the_store(path: Path) -> None:
             await journal.commit([replace(answered(f"a/{i}"), spent=Amount(i, 10 * i, 1))])
         assert store.spent("r1") == Amount(6, 60, 3)
         await journal.close()
+
+
+async def _spent_run(store: Store, name: str, usd: int, outcome: str, *, resumable: bool) -> None:
+    journal = store.create(replace(record(), id=name, account="tenant"))
+    await journal.commit([intent("a/1")])
+    await journal.commit([replace(answered("a/1"), spent=Amount(usd, 10, 1))])
+    await journal.end(RunEnded(outcome, "", resumable, None, None, None, 1.0))
+    await journal.close()
+
+
+@pytest.mark.anyio
+async def test_what_an_account_spent_is_known_without_a_look_at_its_events(path: Path) -> None:
+    with closing(Store.open(path)) as store:
+        await _spent_run(store, "r1", 1, "passed", resumable=False)
+        await _spent_run(store, "r2", 2, "finished", resumable=False)
+        await _spent_run(store, "r3", 4, "paused", resumable=True)
+        statements: list[str] = []
+        store._db.set_trace_callback(statements.append)  # pyright: ignore[reportPrivateUsage]
+        ended, others = store.account_spent("tenant")
+    assert ended == Amount(3, 20, 2)
+    assert others == {"r3": Amount(4, 10, 1)}
+    assert statements
+    assert not [one for one in statements if "events" in one]
+
+
+@pytest.mark.anyio
+async def test_a_run_that_died_is_summed_from_its_events(path: Path) -> None:
+    with closing(Store.open(path)) as store:
+        await _spent_run(store, "r1", 4, "paused", resumable=True)
+        journal = store.take("r1")
+        await journal.commit([intent("a/2")])
+        await journal.commit([replace(answered("a/2"), spent=Amount(8, 10, 1))])
+        await journal.close()
+        assert store.account_spent("tenant") == (NOTHING, {"r1": Amount(12, 20, 2)})
+
+
+@pytest.mark.anyio
+async def test_a_store_of_an_earlier_schema_learns_what_its_runs_cost(path: Path) -> None:
+    with closing(Store.open(path)) as store:
+        await _spent_run(store, "r1", 1, "passed", resumable=False)
+        await _spent_run(store, "r2", 4, "paused", resumable=True)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("alter table runs drop column spent")
+        db.execute("pragma user_version = 2")
+    with closing(Store.open(path)) as store:
+        assert store.account_spent("tenant") == (Amount(1, 10, 1), {"r2": Amount(4, 10, 1)})
