@@ -57,6 +57,10 @@ class Broken:
     def accepts(self) -> frozenset[str]:
         return accepted(self.tokens[: self.at], self.entry)
 
+    def behind_closed(self, closer: str) -> frozenset[str]:
+        """What could follow if a bracket of type closer, one of what is accepted, stood here."""
+        return accepted([*self.tokens[: self.at], Token(closer, "")], self.entry)
+
     def same_line(self, first: Token, second: Token) -> bool:
         return "\n" not in self.source.text[begin(first) : begin(second)]
 

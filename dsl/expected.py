@@ -20,6 +20,7 @@ _OPERATORS = {
     *("OR", "AND", "COMPARE", "PLUS", "MINUS", "STAR", "SLASH", "PER", "DOT", "WITH"),
     *("TOKENS", "CALLS"),
 }
+_JOINTS = _OPERATORS - {"WITH", "TOKENS", "CALLS"} | {"OF", "_ARROW", "COMMA", "AS", "THEN", "ELSE"}
 _NEXT = {"KIND", "IMPORT", "FROM", END}
 _INCLUDED = {"an operator": _OPERATORS, "a value": _STARTS}
 _NAMED = {
@@ -71,6 +72,11 @@ def is_quantity(token: Token) -> bool:
 def ends_value(token: Token) -> bool:
     """Whether a value can end with token."""
     return token.type in _ENDS
+
+
+def joins(kind: str) -> bool:
+    """Whether terminal kind stands between two values or names."""
+    return kind in _JOINTS
 
 
 def signs(accepts: Collection[str]) -> set[str]:

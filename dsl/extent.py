@@ -1,16 +1,19 @@
 """Mistakes of extent: brackets that do not pair, and declarations that start or end in the wrong place."""
 
 from dataclasses import replace
+from itertools import takewhile
 
 from lark import Token
 
 from . import expected as words
-from .broken import CLOSERS, OPENER_OF, Broken, insert, remove
+from .broken import CLOSERS, OPENER_OF, Broken, remove
 from .kinds import KINDS
 from .lex import begin, end
 from .mistake import Finding, place
 from .problem import Edit, Label, Problem
 from .source import Span
+from .tree import END
+from .unclosed import lies_inside, never_closed
 
 
 def stray_closer(b: Broken) -> Finding | None:
@@ -24,7 +27,7 @@ def stray_closer(b: Broken) -> Finding | None:
     if b.open[-1].type == wanted:
         return None
     if wanted in [token.type for token in b.open]:
-        return _never_closed(b)
+        return never_closed(b)
     right = CLOSERS[b.open[-1].type]
     problem = Problem(
         "T013",
@@ -37,7 +40,7 @@ def stray_closer(b: Broken) -> Finding | None:
 
 
 def end_inside(b: Broken) -> Finding | None:
-    return _never_closed(b) if b.bad is None and b.open else None
+    return never_closed(b) if b.bad is None and b.open else None
 
 
 def field_inside(b: Broken) -> Finding | None:
@@ -46,53 +49,77 @@ def field_inside(b: Broken) -> Finding | None:
     if b.bad is None or previous is None or not b.open or b.open[-1].type == "LBRACE":
         return None
     if b.open[-1].type == "LSQB" and b.type(0) == "EQUAL" and previous.type == "NAME":
-        return field_inside(replace(b, at=b.at - 1)) or _never_closed(replace(b, at=b.at - 1))
+        return field_inside(replace(b, at=b.at - 1)) or never_closed(replace(b, at=b.at - 1))
     starts = b.bad.type in ("NAME", "STRING") and b.type(-1) == "EQUAL"
     braces = any(token.type == "LBRACE" for token in b.open)
     if not starts or not braces or b.same_line(previous, b.bad) or previous.type == "EQUAL":
         return None
-    return _never_closed(b)
-
-
-def _never_closed(b: Broken) -> Finding:
-    opener, previous = b.open[-1], b.tokens[b.at - 1]
-    closer = CLOSERS[opener.type]
-    problem = Problem(
-        "T010",
-        f"`{opener}` is never closed",
-        b.place(),
-        label=f"expected `{closer}` before this",
-        secondary=(Label(place(b.source, opener), "opened here"),),
-        help=f"close it with `{closer}`",
-    )
-    closers = "".join(CLOSERS[token.type] for token in reversed(b.open))
-    ends = [closers[: n + 1] for n in range(min(len(closers), 3))]
-    choices = [(insert(previous, new),) for new in ends]
-    if opener.type == "LBRACE" and not b.same_line(opener, previous):
-        choices.insert(0, (insert(previous, "\n}"),))
-    if b.bad is not None:
-        choices.append((insert(previous, ","),))
-    return Finding(problem, tuple(choices))
+    return None if lies_inside(b) else never_closed(b)
 
 
 def indented(b: Broken) -> Finding | None:
     """A declaration that does not start in column 1, or starts without its kind."""
     bad, previous = b.bad, b.before(1)
-    if bad is None or b.open or b.entry != "file" or bad.type != "NAME":
+    if bad is None or b.open or b.entry != "file" or bad.type not in ("NAME", "STRING"):
         return None
     if previous is not None and b.same_line(previous, bad):
         return _second(b, previous, bad)
-    text = b.source.text
-    blanks = Edit(Span(text.rfind("\n", 0, begin(bad)) + 1, begin(bad)), "")
     if bad in KINDS and b.type(-1) == "NAME":
         problem = Problem(
             "T002", "a declaration starts in column 1", b.place(), "indented", help="write it there"
         )
-        return Finding(problem, ((blanks,),))
+        return Finding(problem, (_at_line_start(b, bad, ""),))
+    imported = _import(b, bad)
+    if imported is not None:
+        return imported
     if b.type(-1) == "EQUAL" and previous is not None and "LBRACE" not in b.accepts:
         return _outside(b, previous, bad)
-    if b.type(-1) not in ("COLON", "LBRACE"):
+    return _kindless(b, bad) if _is_head(b) or _is_complete(b) else None
+
+
+def _at_line_start(b: Broken, token: Token, new: str) -> tuple[Edit, ...]:
+    start = b.source.text.rfind("\n", 0, begin(token)) + 1
+    return (Edit(Span(start, begin(token)), new),)
+
+
+def _import(b: Broken, bad: Token) -> Finding | None:
+    """`std.roles import architect` without its `from`, `std.flows as flows` without its `import`."""
+    following = [t.type for t in takewhile(lambda t: b.same_line(bad, t), b.tokens[b.at :])]
+    word = "from" if "IMPORT" in following else "import" if "AS" in following else None
+    if word is None or END not in b.accepts:
         return None
+    problem = Problem(
+        "T002",
+        f"`{word}` is missing before `{words.short(bad)}`",
+        b.place(),
+        label=f"expected `{word}` in column 1 before this",
+    )
+    return Finding(problem, (_at_line_start(b, bad, f"{word} "),))
+
+
+def _is_head(b: Broken) -> bool:
+    """Whether what follows reads like the head of a declaration: `squad(size: int) =`, `fast {`."""
+    if b.type(-1) != "LPAR":
+        return b.type(-1) in ("COLON", "LBRACE")
+    depth = 0
+    for at in range(b.at + 1, len(b.tokens)):
+        kind = b.tokens[at].type
+        depth += (kind in CLOSERS) - (kind in OPENER_OF)
+        if depth == 0:
+            behind = [t.type for t in b.tokens[at + 1 : at + 4]]
+            given = behind[2:] if behind[:1] == ["OF"] else behind
+            return given[:1] in (["EQUAL"], ["COLON"])
+    return False
+
+
+def _is_complete(b: Broken) -> bool:
+    """Whether nothing can follow what stands above but another declaration."""
+    return b.accepts <= {END, "KIND", "IMPORT", "FROM"} or (
+        b.type(1) == "RBRACE" and END in b.accepts
+    )
+
+
+def _kindless(b: Broken, bad: Token) -> Finding:
     problem = Problem(
         "T002",
         f"`{words.short(bad)}` has no kind",

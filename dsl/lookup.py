@@ -137,7 +137,7 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
 
 
 def astray(context: Context, expr: syntax.Expr, scope: Scope) -> None:
-    """Report the names in expr that nothing anywhere has: no more is sure of the arguments of something unknown."""
+    """Report the names in expr that nothing anywhere has: no more is sure of what an unknown form is given."""
     waiting: list[syntax.Node] = [expr]
     while waiting:
         node = waiting.pop()

@@ -36,6 +36,8 @@ _UNITS = {
     **dict.fromkeys(("Mtok", "Mtokens"), "M tokens"),
     **dict.fromkeys(("call", "calls", "requests"), " calls"),
 }
+_SHORTEST = 3  # letters; what looks like a shorter unit may be a name just as well
+_SURELY = 0.85  # of 1: one letter of five is wrong; `3 caller` is no number of calls
 _IS_MOMENT = re.compile(r"[0-9]+(?::[0-9A-Za-z_]+)+|[0-9]+-[0-9]+-[0-9]+")
 _MONEY = ("dollar", "dollars", "Dollars", "usd", "USD")
 _SIGNS = {";": "", "!": "not ", "&": "and", "→": "->", "\ufeff": "", "\xa0": " "}
@@ -296,10 +298,11 @@ def _moment(source: Source, token: Token) -> Finding:
 
 
 def unit_apart(source: Source, number: Token, unit: Token) -> Finding | None:
-    """T006 for `10 minutes` and `20 dollars`: a number with a word behind it that is nearly a unit."""
-    if unit not in _UNITS and unit not in _MONEY:
+    """T006 for `10 minutes`, `20 dollars` and `5 tokns`: a number with a word behind it that is nearly a unit."""
+    meant = unit if unit in _UNITS or unit in _MONEY else _unit_meant(unit)
+    if meant is None or len(unit) == 1:  # `[3 b]` lacks its `of`
         return None
-    mended = f"${number}" if unit in _MONEY else number + _UNITS[unit]
+    mended = f"${number}" if meant in _MONEY else number + _UNITS[meant]
     problem = Problem(
         "T006",
         f"`{number} {unit}` is no quantity",
@@ -307,6 +310,11 @@ def unit_apart(source: Source, number: Token, unit: Token) -> Finding | None:
         help=f"did you mean `{mended}`?",
     )
     return Finding(problem, ((Edit(problem.place.span, mended),),))
+
+
+def _unit_meant(word: Token) -> str | None:
+    spelt_out = [unit for unit in (*_UNITS, *_MONEY) if len(unit) > _SHORTEST]
+    return next(iter(near(word, spelt_out, 1, enough=_SURELY)), None)
 
 
 def _character(source: Source, token: Token) -> Finding:

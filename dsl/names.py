@@ -10,10 +10,13 @@ _MOST = 2_000  # candidates: a program of more names waits for no guess
 _LONGEST = 80  # characters: comparing takes the square of the length
 
 
-def near(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
+def near(
+    name: str, candidates: Iterable[str], limit: int = 3, *, enough: float = _ENOUGH
+) -> list[str]:
     """At most limit of the candidates that look like name, the best first.
 
     candidates: the names of the kind that is expected in that place, and no others.
+    enough: how much they must look alike, from 0 to 1 for the same letters.
     """
     if len(name) > _LONGEST:
         return []
@@ -21,10 +24,10 @@ def near(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     scored: list[tuple[float, str]] = []
     for candidate in sorted(set(islice(candidates, _MOST)) - {name}):
         matcher.set_seq1(candidate[:_LONGEST].lower())
-        if matcher.real_quick_ratio() >= _ENOUGH and matcher.quick_ratio() >= _ENOUGH:
+        if matcher.real_quick_ratio() >= enough and matcher.quick_ratio() >= enough:
             swapped = sorted(candidate.lower()) == sorted(name.lower())
             scored.append((_SWAPPED if swapped else matcher.ratio(), candidate))
-    close = sorted((-ratio, candidate) for ratio, candidate in scored if ratio >= _ENOUGH)
+    close = sorted((-ratio, candidate) for ratio, candidate in scored if ratio >= enough)
     return [candidate for _, candidate in close[:limit]]
 
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from lark import Token
 
 from . import expected as words
-from .broken import Broken, insert, remove
+from .beside import adjacent, apart, twice
+from .broken import OPENER_OF, Broken, insert, remove
 from .extent import end_inside, field_inside, indented, stray_closer
 from .lex import begin, end
-from .mistake import Finding, place, reserved, unit_apart, wrong_colon
-from .names import either
+from .mistake import Finding, place, reserved, wrong_colon
 from .problem import Edit, Label, Problem
 from .source import Place, Span
 from .tree import keywords
+from .unclosed import never_closed
 
-_STEPS = {"best", "top", "vote", "sample", "score", "merge", "refine", "debate"}
 _COUNTED = {"TOKENS", "CALLS"}
 _QUANTITIES = {"DURATION": "a duration", "MONEY": "an amount of money", "PERCENT": "a percentage"}
 
@@ -42,13 +42,27 @@ def unexplained(broken: Broken) -> Finding:
 def _no_value(b: Broken) -> Finding | None:
     """`endpoint =` with nothing behind it; the next field's name may have been read as its value."""
     if b.type(1) == "EQUAL":
-        return _missing_value(b, 1, None)
-    name, equal = b.before(1), b.before(2)
-    if b.type(0) in ("EQUAL", "COLON") and name is not None and equal is not None:
-        between = equal.type == "EQUAL" and name.type in ("NAME", "STRING")
-        if between and not b.same_line(equal, name):
-            return _missing_value(b, 2, name)
-    return None
+        return None if words.joins(b.type(0)) else _missing_value(b, 1, None)
+    name, before = b.before(1), b.before(2)
+    if name is None or before is None or name.type not in ("NAME", "STRING"):
+        return None
+    if b.same_line(before, name) or b.type(0) not in ("EQUAL", "COLON"):
+        return None
+    if before.type == "EQUAL":
+        return _missing_value(b, 2, name)
+    return _nothing_behind(b, before, name) if words.joins(before.type) else None
+
+
+def _nothing_behind(b: Broken, sign: Token, following: Token) -> Finding:
+    """`flow = parallel(3) of` and then the next field."""
+    problem = Problem(
+        "T002",
+        f"nothing stands behind `{sign}`",
+        b.after(sign),
+        label="expected a value here",
+        secondary=(_next_field(b, following),),
+    )
+    return Finding(problem)
 
 
 def _missing_value(b: Broken, distance: int, following: Token | None) -> Finding:
@@ -84,7 +98,7 @@ def _bare_field(b: Broken) -> Finding | None:
         return None
     earlier = b.before(2)
     if earlier is not None and words.ends_value(earlier) and b.same_line(earlier, name):
-        return _apart(b, earlier, name)
+        return apart(b, earlier, name)
     problem = Problem(
         "T011",
         f"field `{name}` has no value",
@@ -195,65 +209,6 @@ def _comment(b: Broken) -> Finding | None:
     return Finding(problem, ((Edit(span, "#"),),))
 
 
-# --- two values ----------------------------------------------------------------------------------
-
-
-def _adjacent(b: Broken) -> Finding | None:
-    """Two values with nothing between them."""
-    previous, bad = b.before(1), b.bad
-    if previous is None or bad is None or not words.starts(bad) or not words.ends_value(previous):
-        return None
-    if "_ARROW" not in b.accepts:
-        return None
-    return _apart(b, previous, bad)
-
-
-def _apart(b: Broken, first: Token, second: Token) -> Finding:
-    unit = unit_apart(b.source, first, second) if first.type == "NUMBER" else None
-    return unit or _side_by_side(b, first, second)
-
-
-def _side_by_side(b: Broken, first: Token, second: Token) -> Finding:
-    if first == second:
-        return _twice(b, second)
-    joints = list(_joints(b, first, second))
-    listed = either([f"`{joint.strip()}`" for joint in joints])
-    near = b.same_line(first, second)
-    found = place(b.source, second) if near else b.after(first)
-    problem = Problem(
-        "T021",
-        "two expressions stand side by side",
-        found,
-        label=f"expected {listed} before this" if near else f"expected {listed} here",
-        help="`of` wraps what follows, `->` is the next step",
-    )
-    return Finding(problem, tuple((insert(first, joint),) for joint in joints))
-
-
-def _twice(b: Broken, token: Token) -> Finding:
-    problem = Problem(
-        "T002",
-        f"`{words.short(token)}` stands here twice",
-        place(b.source, token),
-        "the second one",
-    )
-    return Finding(problem, ((remove(token),),))
-
-
-def _joints(b: Broken, first: Token, second: Token) -> Iterator[str]:
-    """What may be missing between two values, the likeliest first."""
-    if words.is_quantity(first) and second.type in ("NUMBER", "DURATION"):
-        yield " per"
-    in_list = bool(b.open) and b.open[-1].type in ("LSQB", "LPAR") and "COMMA" in b.accepts
-    counted = first.type == "NUMBER" and in_list and b.open[-1].type == "LSQB"
-    if in_list and not counted:
-        yield ","
-    steps = second in _STEPS
-    yield from (" ->", " of") if steps else (" of", " ->")
-    if counted:
-        yield ","
-
-
 # --- all the rest --------------------------------------------------------------------------------
 
 
@@ -290,6 +245,34 @@ def _number_of(b: Broken) -> Finding | None:
     return Finding(problem)
 
 
+def _nameless(b: Broken) -> Finding | None:
+    """`task {`, and `= (10, ceo = adaptive)`: what is declared or called has no name."""
+    bad, opener = b.bad, b.open[-1] if b.open else None
+    if bad is not None and b.at == 1 and b.type(1) == "KIND":
+        message = f"this {b.tokens[0]} has no name"
+        return Finding(Problem("T002", message, b.place(), "expected a name before this"))
+    given = b.type(0) == "EQUAL" and b.type(1) == "NAME" and b.before(2) is opener
+    if opener is None or opener.type != "LPAR" or not (given or b.type(0) == "COMMA"):
+        return None
+    if b.type(0) == "COMMA" and not (b.at and words.ends_value(b.tokens[b.at - 1])):
+        return None
+    problem = Problem(
+        "T002",
+        "a name is missing before `(`",
+        place(b.source, opener),
+        label="expected what these arguments are for, such as `team`, before this",
+    )
+    return Finding(problem)
+
+
+def _open_before(b: Broken) -> Finding | None:
+    """`best_of(3` and then `else` or `of`, which could stand behind the `)`."""
+    if not b.open or b.open[-1] is b.before(1) or not words.joins(b.type(0)):
+        return None
+    closer = next(kind for kind, opener in OPENER_OF.items() if opener == b.open[-1].type)
+    return never_closed(b) if closer in b.accepts and b.type(0) in b.behind_closed(closer) else None
+
+
 def _unexpected(b: Broken) -> Finding:
     """T002, with what was expected."""
     bad, previous = b.bad, b.before(1)
@@ -300,11 +283,13 @@ def _unexpected(b: Broken) -> Finding:
     if bad.type == "EQUAL" and {"NAME", "STRING"} <= b.accepts:
         return Finding(Problem("T002", "a name is missing before `=`", b.place(), expected))
     if previous is not None and previous == bad:
-        return _twice(b, bad)
+        return twice(b, bad)
     if previous is None or b.same_line(previous, bad):
         return Finding(Problem("T002", f"unexpected {found}", b.place(), expected), choices)
-    label = Label(place(b.source, bad), f"found {found} instead")
     message = f"something is missing before {found}"
+    if words.joins(bad.type) and not words.ends_value(previous):
+        return Finding(Problem("T002", message, b.place(), f"{expected} before this"), choices)
+    label = Label(place(b.source, bad), f"found {found} instead")
     problem = Problem("T002", message, b.after(previous), expected, secondary=(label,))
     return Finding(problem, choices)
 
@@ -332,6 +317,8 @@ _RULES: tuple[Callable[[Broken], Finding | None], ...] = (
     _comment,
     indented,
     _bare_field,
-    _adjacent,
+    adjacent,
+    _nameless,
+    _open_before,
     _unfinished,
 )

@@ -1,18 +1,21 @@
 """How well mistakes land, and how quickly programs are generated.
 
 Each token of each file of the corpus is blanked, and doubled, in turn: reports for each mistake, those on its
-line, and offered fixes that leave no more problems than one less. Then CPU milliseconds of a generated program,
-alone and with its text. Run by hand:
+line, and offered fixes that leave one problem less. Then two fields of a declaration get one such mistake each.
+Last, CPU milliseconds of a generated program, alone and with its text. Run by hand:
 
     python tests/bench/bench_recovery.py
 """
 
+import random
 import sys
 import time
+from itertools import combinations
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 
+from podium.dsl import syntax as s
 from podium.dsl.lex import begin, end, lex
 from podium.dsl.parse import parse
 from podium.dsl.problem import Problem, apply
@@ -22,6 +25,7 @@ from podium.engine.testing.strategies import Generated, programs
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("examples/**/*.team"), *ROOT.glob("tests/corpus/valid/*.team")])
 GENERATED = 1_000
+DRAWS = 3  # of a mistake in each field
 
 
 def mutants(text: str, mode: str) -> list[tuple[int, str]]:
@@ -58,6 +62,46 @@ def recovery(mode: str) -> str:
     )
 
 
+def places(text: str) -> set[tuple[str, int]]:
+    """Code and line of each report."""
+    source = Source("x", text)
+    return {(p.code, source.position(p.place.span.start).line) for p in parse(source)[1]}
+
+
+def planted(text: str, field: s.Field, chosen: random.Random) -> tuple[int, int, str]:
+    """A change of one token of field: text[start:end] becomes what is third."""
+    found = [t for t in lex(text).tokens if field.span.start < begin(t) < field.span.end]
+    inside = [t for t in found if "\n" not in t]  # the lines below stay where they are
+    token = chosen.choice(inside)
+    a, b = begin(token), end(token)
+    return a, b, chosen.choice([" " * (b - a), f"{token} {token}"])
+
+
+def changed(text: str, *changes: tuple[int, int, str]) -> str:
+    for start, stop, new in sorted(changes, reverse=True):
+        text = text[:start] + new + text[stop:]
+    return text
+
+
+def two_mistakes() -> str:
+    """Of pairs of fields of one declaration with a mistake each: how many are told as they are alone."""
+    chosen = random.Random(1)
+    pairs = both = third = 0
+    for path in FILES:
+        text = path.read_text("utf-8")
+        for declaration in parse(Source("x", text))[0].declarations:
+            fields = declaration.value.fields if isinstance(declaration.value, s.Record) else ()
+            for _ in range(DRAWS):
+                made = [planted(text, field, chosen) for field in fields]
+                alone = {change: places(changed(text, change)) for change in made}
+                for one, two in combinations([c for c in made if len(alone[c]) == 1], 2):
+                    told = places(changed(text, one, two))
+                    pairs += 1
+                    both += told == alone[one] | alone[two]
+                    third += len(told) > 2
+    return f"{pairs} pairs of mistakes in two fields: both told as alone {both / pairs:.1%}, a third {third}"
+
+
 def generation() -> str:
     made: list[Generated] = []
 
@@ -91,6 +135,7 @@ def main() -> None:
     for mode in ("blank", "double"):
         print(recovery(mode))
         sys.stdout.flush()
+    print(two_mistakes())
     print(generation())
 
 

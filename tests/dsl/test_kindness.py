@@ -52,6 +52,8 @@ def test_an_import_of_what_its_file_could_not_read_is_not_blamed() -> None:
         ("200 token", "[2k tokens]", "200 tokens"),
         ("200 tokens", "[20 dollars]", "$20"),
         ("200 tokens", "[2k tokens, 5 minutes]", "5m"),
+        ("200 tokns", "[2k tokens]", "200 tokens"),
+        ("200 tokens", "[2k tokens, 5 minuts]", "5m"),
     ],
 )
 def test_a_unit_spelt_out_is_mended_not_split(length: str, budget: str, mended: str) -> None:
@@ -60,6 +62,14 @@ def test_a_unit_spelt_out_is_mended_not_split(length: str, budget: str, mended: 
     assert found.code == "T006"
     assert f"`{mended}`" in found.help
     assert codes(apply(text, found.edits)) == []
+
+
+@pytest.mark.parametrize("name", ["b", "caller"])
+def test_a_number_before_a_name_that_is_no_unit_lacks_its_of(name: str) -> None:
+    text = f'role {name} {{ prompt = "x" }}\nflow f = parallel of [3 {name}, 2 of agent] -> vote\n'
+    (found,) = problems(text)
+    assert codes(apply(text, found.edits)) == []
+    assert f"3 of {name}" in apply(text, found.edits)
 
 
 def test_what_a_misspelt_name_meant_is_not_called_unused() -> None:
