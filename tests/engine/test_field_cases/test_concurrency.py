@@ -218,7 +218,7 @@ def test_failing_branches_cost_their_siblings_neither_answer_nor_outcome(stop: s
         played = await play(team_file(f"parallel({size}, stop = {stop}) of one"), till)
         _judged(played, fates, stop)
 
-    over(range(40), case)
+    over(range(20), case)
 
 
 def _judged(played: Played, fates: list[str], stop: str) -> None:

@@ -164,7 +164,7 @@ WORDS = [
 def test_a_log_grows_with_what_was_written_and_not_with_how_often_it_was_read() -> None:
     """A team whose prompts hold all that was said so far."""
     few, many = (
-        log_of(f"team(members = [4 of one], rounds = {rounds})", lines=40) for rounds in (8, 24)
+        log_of(f"team(members = [4 of one], rounds = {rounds})", lines=40) for rounds in (6, 18)
     )
     assert many[1] < 3 * many[0]
     assert many[1] - few[1] < 3 * (many[0] - few[0])
