@@ -2,8 +2,9 @@
 
     from podium.engine import Engine
 
-Beside it, what a run gives (`Run`, `RunResult`) and the errors that starting one raises: `CallError`,
-`NotResumable`, `RunOwned`, `StoreError`, and `podium.dsl.problem.ProgramError`.
+Beside it, what a run gives (`Run`, `RunResult`); what happens in it, `Stamped` with an `Event`, one of the classes
+from `AccountOpened` to `Scored`; and the errors that starting one raises: `CallError`, `NotResumable`, `RunOwned`,
+`StoreError`, and `podium.dsl.problem.ProgramError`.
 
 Names are loaded when they are first used, so that `podium --version` loads none of them.
 """
@@ -13,6 +14,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .call import CallError
     from .database import StoreError
+    from .event import (
+        AccountOpened,
+        CallAnswered,
+        CallFailed,
+        CallIntended,
+        CallWaits,
+        Decided,
+        Event,
+        Improved,
+        NodeEnded,
+        NodeStarted,
+        Ordered,
+        RunEnded,
+        RunStarted,
+        Said,
+        Scored,
+        Stamped,
+    )
     from .life import Run
     from .lock import RunOwned
     from .result import RunResult
@@ -20,15 +39,36 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Account",
+    "AccountOpened",
+    "CallAnswered",
     "CallError",
+    "CallFailed",
+    "CallIntended",
+    "CallWaits",
+    "Decided",
     "Engine",
+    "Event",
+    "Improved",
+    "NodeEnded",
+    "NodeStarted",
     "NotResumable",
+    "Ordered",
     "Run",
+    "RunEnded",
     "RunOwned",
     "RunResult",
+    "RunStarted",
+    "Said",
+    "Scored",
+    "Stamped",
     "StoreError",
 ]
+_EVENTS = """
+    AccountOpened CallAnswered CallFailed CallIntended CallWaits Decided Event Improved NodeEnded NodeStarted
+    Ordered RunEnded RunStarted Said Scored Stamped
+"""
 _HOME = {
+    **dict.fromkeys(_EVENTS.split(), "event"),
     "CallError": "call",
     "Run": "life",
     "RunOwned": "lock",

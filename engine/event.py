@@ -272,3 +272,8 @@ class Stamped:
     number: int
     time: float
     event: Event
+
+    def as_json(self) -> dict[str, Any]:
+        """The event as a line of JSON shows it: its kind in `event`, its fields in `body`."""
+        kind, fields_ = kind_of(self.event), body(self.event)
+        return {"number": self.number, "time": self.time, "event": kind, "body": fields_}

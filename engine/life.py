@@ -120,9 +120,14 @@ class Run:
             with suppress(DiskError):
                 await self.journal.written()
 
-    def events(self) -> AsyncIterator[Stamped]:
-        """Every event from the first, until the run ends. A slow reader holds nobody up; one may leave halfway."""
-        return Recorded(iter(self.past())) if self.journal is None else self.journal.events()
+    def events(self, after: int = -1) -> AsyncIterator[Stamped]:
+        """Every event with a number above after, until the run ends. A reader may leave halfway.
+
+        A slow one holds nobody up, and nothing is kept for it: it reads page by page from the store.
+        """
+        if self.journal is None:
+            return Recorded(iter(self.store.events(self.id, after)))
+        return self.journal.events(after)
 
     def seen(self, stamped: Stamped) -> None:
         """Tell the watchers: called with each event, in the event loop, as it happens; they must not raise."""

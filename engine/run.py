@@ -11,7 +11,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,12 +33,14 @@ from .clients.address import BASE
 from .clients.http import HttpClient
 from .clock import clock_of
 from .dispatch import Pace
+from .event import Stamped
 from .fold import Fold, fold_for
 from .journal import Journal
 from .ledger import Ledger, Limit
 from .library import DiskLibrary, StoredLibrary, allowance
 from .life import Run, live
 from .request import Request, compiled, from_json, to_json
+from .result import Recorded
 from .reuse import Reuse
 from .salt import salt
 from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
@@ -186,6 +188,16 @@ class Engine:
     def run(self, run: str) -> Run | None:
         """The run of that id, while it lives in this engine."""
         return self._live.get(run)
+
+    def events(self, run: str, after: int = -1) -> AsyncIterator[Stamped]:
+        """The events of a run with numbers above after: all on disk, and each further one while it lives here.
+
+        Raises KeyError where there is no such run.
+        """
+        found = self._live.get(self._store.run(run).id)
+        return (
+            Recorded(iter(self._store.events(run, after))) if found is None else found.events(after)
+        )
 
     # --- starting --------------------------------------------------------------------------------
 

@@ -16,8 +16,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+from typing import get_args
 
 import pytest
+
+import podium.engine
+from podium.engine.event import Event
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tasks/**/README.md")])
@@ -142,7 +146,11 @@ def test_what_is_written_from_tables_is_what_they_say(script: str) -> None:
 @pytest.mark.slow
 def test_the_program_that_embeds_the_engine_runs_as_it_is_shown(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "embedding.md").read_text("utf-8")
-    [program] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    program, matching = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    program = program.replace("asyncio.run(main())", f"{matching}\n\nasyncio.run(main())")
+    program = program.replace(
+        "print(stamped.number, type(stamped.event).__name__)", "print(told(stamped))"
+    )
     command = [sys.executable, "-m", "podium.engine.testing.server", "--text", "Fresh at dawn."]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -160,7 +168,16 @@ def test_the_program_that_embeds_the_engine_runs_as_it_is_shown(tmp_path: Path) 
             server.terminate()
     assert done.returncode == 0, done.stderr
     assert "Fresh at dawn." in done.stdout
+    assert "main/1.parallel/1.writer/c1 wrote 4 tokens" in done.stdout
     assert "tokens" in done.stdout.splitlines()[-1]
+
+
+def test_the_page_on_embedding_names_every_event() -> None:
+    page = (ROOT / "docs" / "embedding.md").read_text("utf-8")
+    assert [cls.__name__ for cls in get_args(Event) if f"`{cls.__name__}`" not in page] == []
+    assert [
+        cls.__name__ for cls in get_args(Event) if cls.__name__ not in podium.engine.__all__
+    ] == []
 
 
 @pytest.mark.slow
