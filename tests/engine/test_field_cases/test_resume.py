@@ -7,13 +7,18 @@ Case | where it is looked at
 """
 
 import random
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
 
 import anyio
 import pytest
 
+from podium.engine import Engine, writer
 from podium.engine.call import ModelCall
-from podium.engine.database import connect_memory
+from podium.engine.database import EventRow, connect_memory, write
 from podium.engine.event import CallAnswered
 from podium.engine.replay import replay
 from podium.engine.store import Store
@@ -168,3 +173,27 @@ def test_a_log_grows_with_what_was_written_and_not_with_how_often_it_was_read() 
     )
     assert many[1] < 3 * many[0]
     assert many[1] - few[1] < 3 * (many[0] - few[0])
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_slow_disk_makes_the_run_slow_and_its_queue_no_longer(
+    anyio_backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has not written does not send: however long the run, only what is in flight waits for the disk."""
+    waiting: list[int] = []
+
+    def slowly(db: Connection, events: Sequence[EventRow], *rest: Any) -> None:
+        time.sleep(0.005)  # in the writer's thread
+        waiting.append(len(events))
+        write(db, events, *rest)
+
+    monkeypatch.setattr(writer, "write", slowly)
+    till = Till(lambda call, number: cost(5, delay=0.0))
+    async with Engine(tmp_path / "runs.db", client=till, environ={}) as engine:
+        run = await engine.start(compiled(team_file("parallel(40, inflight = 4) of (one -> mend)")))
+        result = await run.result()
+    assert result.folded.total.amount.calls == 80
+    assert sum(waiting) > 400
+    assert max(waiting[:-1]) <= 4 * 12  # what four branches have to tell between two calls
