@@ -39,7 +39,7 @@ from .call import (
     request_digest,
 )
 from .event import CallAnswered, CallFailed, CallIntended, CallWaits
-from .journal import Journal, message_blob
+from .journal import Journal, message_texts
 from .ledger import NOTHING, Amount
 from .outcome import STOP
 from .retry import GiveUp, Resend, after
@@ -183,14 +183,14 @@ async def _reused(path: Path, call: ModelCall, request: str) -> Reply | None:
     reply = None if path.reuse is None else path.reuse.take(call.address, request)
     if reply is None:
         return None
-    blobs = [message_blob(message) for message in call.messages]
-    names, number = tuple(name for name, _ in blobs), path.journal.tries(call.address)
+    names, texts = message_texts(call.messages)
+    number = path.journal.tries(call.address)
     at, account, model = call.address, call.account, call.model
     intent = CallIntended(
         at, number, account, "model", request, NOTHING, model, reply.replica, names
     )
     answer = CallAnswered(at, number, account, NOTHING, Usage(), reply_body(reply), 0.0)
-    await path.journal.commit([intent, answer], blobs)
+    await path.journal.commit([intent, answer], texts)
     return reply
 
 
@@ -315,7 +315,7 @@ async def _intend(one: _Try, request: str) -> None:
     grant, number, held = one.grant, one.number, one.held
     match call := one.call:
         case ModelCall():
-            blobs = [message_blob(message) for message in call.messages]
+            names, texts = message_texts(call.messages)
             assert grant.replica is not None
             intent = CallIntended(
                 call.address,
@@ -326,14 +326,14 @@ async def _intend(one: _Try, request: str) -> None:
                 held,
                 call.model,
                 grant.replica.name,
-                tuple(name for name, _ in blobs),
+                names,
             )
         case VerifierCall():
-            blobs = []
+            texts = []
             intent = CallIntended(call.address, number, call.account, "verifier", request, held)
         case _:
             assert_never(call)
-    await one.path.journal.commit([intent], blobs)
+    await one.path.journal.commit([intent], texts)
 
 
 async def _send(one: _Try) -> Reply:

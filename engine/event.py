@@ -51,7 +51,8 @@ class NodeStarted:
 class CallIntended:
     """On disk before a byte leaves. request: its digest; held: the worst case of this try, from 0.
 
-    messages: digests of the messages' texts, in order (`role:sha256`), kept once as blobs.
+    messages: digests of the messages' texts, in order (`role:sha256`), kept once as blobs; of many messages one
+    digest, `list:sha256`, of a text that lists them.
     """
 
     address: str

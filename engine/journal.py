@@ -38,6 +38,8 @@ from .writer import Job, Writer
 
 T = TypeVar("T")
 PAGE = 256
+# A call of more messages than so many refers to a list of them, by a name that begins so.
+LISTED, LIST = 4, "list:"
 
 
 class Diverged(Exception):
@@ -408,3 +410,20 @@ def message_blob(message: Message) -> tuple[str, str]:
     """The digest under which a message's text is kept, `role:sha256`, and the text."""
     found = hashlib.sha256(message.content.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{message.role}:{found}", message.content
+
+
+def message_texts(
+    messages: Sequence[Message],
+) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
+    """What an intent says of its messages, and the texts to keep, by name.
+
+    Many messages are referred to by one name, of a list that is a text itself and kept in pieces as texts
+    are: a history that grows by a message a call would else be listed anew in each.
+    """
+    texts = [message_blob(message) for message in messages]
+    names = tuple(name for name, _ in texts)
+    if len(names) <= LISTED:
+        return names, texts
+    listed = "\n".join(names)
+    name = LIST + hashlib.sha256(listed.encode()).hexdigest()
+    return (name,), [*texts, (name, listed)]

@@ -8,7 +8,7 @@ async with store.writing():
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from .database import (
     write_order,
 )
 from .event import Ordered, Stamped, body
-from .journal import Journal
+from .journal import LIST, Journal
 from .ledger import Amount
 from .lock import Owner, RunLock, own, owner_of
 from .lock import RunOwned as RunOwned
@@ -228,6 +228,13 @@ class Store:
     def blob(self, digest: str) -> str:
         """The text kept under digest. Raises KeyError where there is none."""
         return whole(self._row(digest), self._row)
+
+    def listed(self, names: Sequence[str]) -> list[str]:
+        """The names of a call's messages, from what its intent says of them."""
+        found: list[str] = []
+        for name in names:
+            found += self.blob(name).split("\n") if name.startswith(LIST) else [name]
+        return found
 
     def _row(self, digest: str) -> str:
         row = read_blob(self._db, digest)

@@ -241,7 +241,7 @@ def _node_text(
 
 
 def _whole_text(console: Console, store: Store, call: Tried) -> None:
-    for message in call.messages:
+    for message in store.listed(call.messages):
         role = message.partition(":")[0]
         try:
             text = store.blob(message)

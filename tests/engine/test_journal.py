@@ -19,8 +19,9 @@ from podium.engine.event import (
     RunStarted,
     Stamped,
 )
-from podium.engine.journal import Diverged, message_blob
+from podium.engine.journal import Diverged, message_texts
 from podium.engine.ledger import Amount, Ledger, Limit
+from podium.engine.pieces import Shelf
 from podium.engine.store import DiskError, RunRecord, Store
 
 pytestmark = pytest.mark.anyio
@@ -214,17 +215,31 @@ async def test_messages_are_kept_once(store: Store) -> None:
         journal = store.create(RUN)
         for i in range(40):
             history.append(Message("user", f"turn {i}"))
-            blobs = [message_blob(message) for message in history]
-            names = tuple(name for name, _ in blobs)
+            names, blobs = message_texts(history)
             call = CallIntended(f"a/{i}", 0, "run", "model", "d", Amount(), messages=names)
             await journal.commit([call], blobs)
         await journal.close()
     last = list(store.events("r1"))[-1].event
     assert isinstance(last, CallIntended)
-    assert [store.blob(name) for name in last.messages] == [m.content for m in history]
-    assert last.messages[0] != last.messages[1]
-    written = sum(len(store.blob(name)) for name in set(last.messages))
+    names = store.listed(last.messages)
+    assert [store.blob(name) for name in names] == [m.content for m in history]
+    assert names[0] != names[1]
+    written = sum(len(store.blob(name)) for name in set(names))
     assert written < 101_000
+
+
+def test_a_log_grows_with_its_text_where_each_call_has_a_message_more() -> None:
+    history: list[Message] = []
+    shelf, written, unique = Shelf(), 0, 0
+    for i in range(400):
+        text = f"turn {i} " + "".join(f"{i * k * k:09d} " for k in range(200))
+        unique += len(text)
+        history.append(Message("user", text))
+        names, texts = message_texts(history)
+        rows = shelf.missing(texts)
+        shelf.wrote(rows)
+        written += sum(len(name) + len(row) for name, row in rows.items()) + len("".join(names))
+    assert written < 3 * unique
 
 
 @contextmanager
