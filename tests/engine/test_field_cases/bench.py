@@ -229,6 +229,7 @@ async def play(
     bindings: Bindings | None = None,
     judging: Judging = judge,
     chance: int = 0,
+    inline: bool = True,
 ) -> Played:
     """One life of a run of text: its first, or the next one of the run in store. tenant: the limit of an
     account above it. during: what happens beside it."""
@@ -238,7 +239,7 @@ async def play(
         store,
         client=till,
         environ={},
-        inline=True,
+        inline=inline,
         now=anyio.current_time,
         chance=random.Random(chance),
         bindings=bindings,
