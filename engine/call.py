@@ -27,7 +27,8 @@ class ModelCall:
 
     account: the ledger account it is charged to. group: calls of one group share a prompt prefix and
     belong on one replica. schema: a JSON schema of the wanted reply, None for free text. salt: calls with
-    different ones share nothing in a server's prompt cache; it is set as a call is sent.
+    different ones share nothing in a server's prompt cache; it is set as a call is sent. urgency: above 0
+    the server is asked to take it before others, below 0 after them, where its profile says how.
     """
 
     address: str
@@ -40,6 +41,7 @@ class ModelCall:
     group: str = ""
     seed: int | None = None
     salt: str = ""
+    urgency: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,20 @@ Finish = Literal["stop", "length", "tool_calls", "content_filter", "other"]
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool that a reply asks for. id: the server's, or one of ours. text: the arguments as they came.
+
+    arguments: the object that text is; None where it is none, broken or cut: nothing to call a tool with.
+    `schema.misfit` says whether an object is one that the tool takes.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Json] | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReply:
     """A complete stream: finish was seen. served: the model's name as the server gave it."""
 
@@ -108,6 +124,7 @@ class ModelReply:
     served: str = ""
     replica: str = ""
     reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +277,7 @@ def reply_body(reply: Reply) -> dict[str, Json]:
     """The reply's JSON form, as `CallAnswered.reply` has it; `reply_of` is its inverse."""
     match reply:
         case ModelReply():
-            return {
+            body: dict[str, Json] = {
                 "text": reply.text,
                 "finish": reply.finish,
                 "usage": usage_body(reply.usage),
@@ -268,6 +285,8 @@ def reply_body(reply: Reply) -> dict[str, Json]:
                 "replica": reply.replica,
                 "reasoning": reply.reasoning,
             }
+            calls = [asdict(call) for call in reply.tool_calls]
+            return body | ({"tool_calls": calls} if calls else {})
         case VerifierReply(verdict=verdict):
             return {"verdict": asdict(verdict)}
 
@@ -278,6 +297,7 @@ def reply_of(body: Mapping[str, Any]) -> Reply:
         return VerifierReply(Verdict(**body["verdict"]))
     values = dict(body)
     values["usage"] = usage_of(values["usage"])
+    values["tool_calls"] = tuple(ToolCall(**call) for call in values.get("tool_calls", ()))
     return ModelReply(**values)
 
 

@@ -354,7 +354,7 @@ async def _send(one: _Try) -> Reply:
 
 def _with_usage(call: ModelCall, reply: ModelReply) -> ModelReply:
     """The reply, with an estimate of what the server did not report, and no part above its whole."""
-    used, said = reply.usage.believed(), bool(reply.text or reply.reasoning)
+    used, said = reply.usage.believed(), bool(reply.text or reply.reasoning or reply.tool_calls)
     if used.input and (used.output or not said):
         return replace(reply, usage=used)
     guess = estimate(call, reply.text, reply.reasoning)

@@ -9,6 +9,7 @@ from typing import NoReturn, cast
 
 from podium.dsl.program import OutputField
 
+from ..plain import clean
 from ..value import Json
 
 # A reply with more braces than this is not searched further: each costs a parse.
@@ -173,7 +174,8 @@ def _as(kind: str, value: Json) -> Json:
             plain = value.strip().casefold() if isinstance(value, str) else None
             return value if isinstance(value, bool) else words.get(plain)
         case _:
-            return value if isinstance(value, str) else json.dumps(value)
+            # An escape in the JSON may stand for what no text here may hold.
+            return clean(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _as_float(value: Json) -> float | None:

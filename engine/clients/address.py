@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from podium.dsl.program import Endpoint, EnvRef
+from podium.dsl.verifiers import VENDOR_HOST
 
 from ..call import CallError
-from .profile import VENDOR_HOST
 
 VENDOR_URL = f"https://{VENDOR_HOST}/v1"
 KEY, BASE = "OPENAI_API_KEY", "OPENAI_BASE_URL"

@@ -1,4 +1,4 @@
-"""Chat completions: a ModelCall to a request body, the chunks of a stream to a ModelReply. Pure.
+"""The chunks of a stream to a ModelReply. Pure.
 
 Three facts about a stream are kept apart: a finish reason was seen, usage was seen, the terminator was
 seen. Only the first makes an answer complete; without the second its tokens are estimated, upwards; the
@@ -6,16 +6,16 @@ third alone means nothing. An error may come inside a 200, and is looked for bef
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..call import CallError, Finish, ModelCall, ModelReply, Replica, Usage
-from ..tokens import bound, text_bound
-from ..value import Json
+from ..plain import clean, excerpt
+from ..tokens import PER_MESSAGE, bound, text_bound
 from .classify import refusal_inside
+from .dialects import Profile
 from .loose import count, mapping, parsed, sequence, string
-from .profile import Profile, sampling_fields
-from .sse import clean, excerpt
+from .tool_calls import Fragments
 
 _FINISH: Mapping[str, Finish] = {
     "stop": "stop",
@@ -30,92 +30,13 @@ _FINISH: Mapping[str, Finish] = {
 }
 # Words of vLLM, SGLang and OpenRouter for a reply that the server itself gave up.
 _GIVEN_UP = frozenset(("error", "abort"))
+# Names in use for the text of reasoning.
+_REASONING = ("reasoning_content", "reasoning")
 
 # A token of the vocabularies in use is at most 128 characters (runs of spaces); a server that sends
 # twice that for each token of the cap has no cap, and would go on for ever.
 MOST_PER_TOKEN = 256
 SPARE = 4096
-
-# Fields that may be left out once a server has refused them, and what then stands in their place.
-OPTIONAL = ("stream_options", "top_k", "min_p", "top_p", "temperature", "seed")
-
-
-def request(call: ModelCall, replica: Replica, profile: Profile) -> dict[str, Json]:
-    """The body of a streaming request. Raises CallError where the profile cannot say what is asked."""
-    try:
-        sampling = sampling_fields(profile, call.sampling)
-    except ValueError as problem:
-        raise CallError("request", f"{call.model}: {problem}") from None
-    body: dict[str, Json] = {
-        "model": replica.served,
-        "messages": [{"role": m.role, "content": m.content} for m in call.messages],
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        profile.cap: call.max_output,
-        **sampling,
-    }
-    if call.sampling.stop:
-        body["stop"] = list(call.sampling.stop)
-    if call.seed is not None and profile.seed:
-        body["seed"] = call.seed
-    if call.schema is not None and profile.schema == "response_format":
-        body["response_format"] = _response_format(call.schema)
-    if profile.salt and call.salt:
-        body["cache_salt"] = call.salt
-    if profile.slots and replica.slot is not None:
-        body["id_slot"] = replica.slot
-    return body
-
-
-def without(body: Mapping[str, Json], name: str) -> dict[str, Json] | None:
-    """body without the field a server refused; a cap takes its other name. None where nothing can be done."""
-    rest = {key: value for key, value in body.items() if key != name}
-    if name in OPTIONAL and name in body:
-        return rest
-    other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-    if name in other and name in body:
-        return {**rest, other[name]: body[name]}
-    return None
-
-
-def droppable(call: ModelCall, body: Mapping[str, Json]) -> tuple[str, ...]:
-    """The fields of body that may be sent otherwise: sampling the program did not ask for, the cap's name,
-    and the seed, which no server promises anything for."""
-    wanted = {
-        "temperature": call.sampling.temperature,
-        "top_p": call.sampling.top_p,
-        "top_k": call.sampling.top_k,
-        "min_p": call.sampling.min_p,
-    }
-    names = ("max_tokens", "max_completion_tokens", *OPTIONAL)
-    return tuple(name for name in names if name in body and wanted.get(name) is None)
-
-
-def _response_format(schema: Mapping[str, Json]) -> Json:
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "reply", "schema": schema, "strict": _is_strict(schema)},
-    }
-
-
-def _is_strict(schema: Json) -> bool:
-    """Whether the vendor's strict mode takes it: each object closed, with all its properties required."""
-    if isinstance(schema, Mapping):
-        if schema.get("type") == "object":
-            names, required = schema.get("properties"), schema.get("required")
-            if schema.get("additionalProperties") is not False:
-                return False
-            if not isinstance(names, Mapping) or not isinstance(required, list | tuple):
-                return False
-            if set(names) != set(required):
-                return False
-        return all(_is_strict(part) for part in schema.values())
-    if isinstance(schema, list | tuple):
-        return all(_is_strict(part) for part in schema)
-    return True
-
-
-# --- answers --------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -132,16 +53,18 @@ class Collector:
     served: str = ""
     _text: list[str] = field(default_factory=list[str])
     _reasoning: list[str] = field(default_factory=list[str])
-    _length: int = 0  # characters of both
+    _tools: Fragments = field(default_factory=Fragments)
+    _length: int = 0  # characters of all three
     _chunks: int = 0  # events of the protocol, errors apart
     _malformed: str | None = None
+    _broke: bool = False  # by an error of the server's own
 
     def add(self, data: str) -> None:
         """Take the data of one event. Raises CallError where it is an error of the server's."""
-        if data.strip() == "[DONE]":
-            self.done = True
-        elif value := mapping(parsed(data)):
+        if value := mapping(parsed(data)):
             self._chunk(value)
+        elif data.strip() == "[DONE]":
+            self.done = True
         elif data.strip() and self.finish is None:
             self._malformed = excerpt(data, 80)
 
@@ -164,42 +87,66 @@ class Collector:
         self._check_prompt(usage)
         return ModelReply(
             text=clean("".join(self._text)),
-            finish=_FINISH.get(self.finish, "other"),
+            finish=self._finish(self.finish),
             usage=usage,
-            served=self.served or replica.served,
+            served=clean(self.served) or replica.served,
             replica=replica.name,
             reasoning=clean("".join(self._reasoning)),
+            tool_calls=self._tools.calls(),
         )
 
     def counted(self) -> Usage | None:
-        """The usage the server told so far, if it told any that can be believed."""
+        """The usage the server told so far, if it told any that can be believed.
+
+        Of a stream that has not finished the prompt is known then, and the reply at most its cap.
+        """
         usage = self._usage()
-        return None if usage.estimated else usage
+        if usage.estimated:
+            return None
+        if self.finish is None and not self._broke:
+            return replace(usage, output=max(usage.output, self.call.max_output), estimated=True)
+        return usage
+
+    def _finish(self, word: str) -> Finish:
+        """vLLM ends the call of a tool that it was told to call with `stop`."""
+        finish = _FINISH.get(word, "other")
+        return "tool_calls" if finish == "stop" and self._tools else finish
 
     def _chunk(self, value: dict[str, Any]) -> None:
         if error := value.get("error"):
-            begun = any(self._text) or any(self._reasoning)
-            failure = refusal_inside(error, where=self.where, begun=begun, secrets=self.secrets)
+            self._broke = True
+            begun = any(self._text) or any(self._reasoning) or bool(self._tools)
+            failure = refusal_inside(
+                error, where=self.where, begun=begun, profile=self.profile, secrets=self.secrets
+            )
             failure.usage = self.counted()
             raise failure
         self._chunks += 1
-        self.served = clean(string(value, "model")) or self.served
-        self.usage = mapping(value.get("usage")) or self.usage
-        for choice in map(mapping, sequence(value.get("choices"))):
-            if not choice.get("index"):  # more than one is never asked for
-                self._choice(choice)
+        if not self.served:
+            self.served = string(value, "model")
+        if usage := mapping(value.get("usage")):
+            self.usage = usage
+        for choice in sequence(value.get("choices")):
+            found = mapping(choice)
+            if not found.get("index"):  # more than one is never asked for
+                self._choice(found)
 
     def _choice(self, choice: dict[str, Any]) -> None:
         delta = mapping(choice.get("delta") or choice.get("message"))
-        text = string(delta, "content") + string(delta, "refusal")
-        reasoning = string(delta, "reasoning_content", "reasoning")
-        self._text.append(text)
-        self._reasoning.append(reasoning)
-        self._check_length(text + reasoning)
+        added = 0
+        if text := string(delta, "content", "refusal"):
+            self._text.append(text)
+            added += len(text)
+        if reasoning := string(delta, self.profile.reasoning, *_REASONING):
+            self._reasoning.append(reasoning)
+            added += len(reasoning)
+        if "tool_calls" in delta or "function_call" in delta:
+            added += self._tools.add(delta)
+        self._check_length(added)
         self.finish = string(choice, "finish_reason") or self.finish
 
-    def _check_length(self, added: str) -> None:
-        self._length += len(added)
+    def _check_length(self, added: int) -> None:
+        self._length += added
         if self._length > MOST_PER_TOKEN * self.call.max_output + SPARE:
             raise CallError(
                 "protocol",
@@ -220,13 +167,13 @@ class Collector:
         )
 
     def _usage(self) -> Usage:
-        text, reasoning = "".join(self._text), "".join(self._reasoning)
         told = _told(self.usage, self.profile)
-        silent = told.output == 0 and bool(text or reasoning)
+        silent = told.output == 0 and self._length > 0
         if told.input > 0 and not silent:
             return told
         cap = self.call.max_output
-        most = text_bound(text) + text_bound(reasoning) + 1
+        most = text_bound("".join((*self._text, *self._reasoning))) + 1
+        most += sum(text_bound(one.name + one.text) + PER_MESSAGE for one in self._tools.calls())
         unseen = self.profile.hides_reasoning or self.finish == "length"
         return Usage(
             input=told.input or bound(self.call.messages, self.call.schema),

@@ -1,8 +1,6 @@
-"""What a refusal means: one table from status, code and wording to the kind of CallError.
+"""From a refusal in any of the shapes in use to a CallError, by the table of `.refusals`.
 
-A code the server chose comes before its status, since one status is many things: 429 is pace, overload
-or an empty account; 400 is a wrong field or a prompt too long. Words of a message decide only where
-there is no code. Whatever came from the server is cleaned, cut and freed of keys before it is shown.
+Whatever came from the server is cleaned, cut and freed of keys before it is shown.
 """
 
 import re
@@ -15,10 +13,13 @@ from typing import Any
 import orjson
 
 from ..call import CallError, FailureKind
+from ..plain import excerpt
+from .dialects import PROFILES, Profile
 from .loose import mapping, parsed, string
-from .sse import excerpt
+from .refusals import RULES
 
 LONGEST_MESSAGE = 300
+UNKNOWN = PROFILES["compatible"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,127 +31,6 @@ class Complaint:
     codes: tuple[str, ...] = ()
     param: str = ""
 
-
-# Codes and types, from the most to the least telling. The first row that holds one of a complaint's
-# codes decides.
-_CODES: tuple[tuple[FailureKind, frozenset[str]], ...] = (
-    (
-        "quota",
-        frozenset(
-            (
-                "insufficient_quota",
-                "credit_balance_exhausted",
-                "organization_spend_limit_exceeded",
-                "project_spend_limit_exceeded",
-                "organization_usage_limit_exceeded",
-                "billing_not_active",
-                "billing_hard_limit_reached",
-                "insufficient_balance",
-                "account_suspended",
-            )
-        ),
-    ),
-    (
-        "overflow",
-        frozenset(
-            (
-                "context_length_exceeded",
-                "exceed_context_size_error",
-                "token_limit_exceeded",
-                "max_tokens_exceeded",
-                "model_context_window_exceeded",
-            )
-        ),
-    ),
-    (
-        "busy",
-        frozenset(
-            (
-                "rate_limit_exceeded",
-                "rate_limit_error",
-                "slow_down",
-                "server_is_overloaded",
-                "overloaded_error",
-                "engine_overloaded",
-                "too_many_requests",
-                "unavailable_error",
-                "openrouter_in_flight_budget",
-            )
-        ),
-    ),
-    (
-        "credentials",
-        frozenset(
-            (
-                "invalid_api_key",
-                "authentication_error",
-                "permission_error",
-                "permission_denied",
-                "account_deactivated",
-            )
-        ),
-    ),
-    ("model", frozenset(("model_not_found", "model_not_available", "deploymentnotfound"))),
-)
-
-# Wordings of servers that give no code. The context ones were read in the servers' sources.
-_REFUSALS = frozenset((400, 403, 404, 413, 422, 500))
-
-
-def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-_WORDS: tuple[tuple[FailureKind, frozenset[int], re.Pattern[str]], ...] = (
-    (
-        "overflow",
-        _REFUSALS,
-        _words(
-            r"maximum context length|(than|exceeds?) the (model's|available) (maximum )?context"
-            r"|longer than the maximum model length|greater than max_model_len"
-            r"|exceeds the maximum (allowed )?length|less than the context length"
-            r"|inputs` tokens \+ `max_new_tokens`|context (length|window|size) .{0,40}exceeded"
-            r"|max_(completion_)?tokens is too large|prompt is too long"
-        ),
-    ),
-    (
-        "model",
-        frozenset((400, 404)),
-        _words(
-            r"model .{0,120}(does not exist|not found|is not available|not supported)"
-            r"|no such model|unknown model|invalid model|not a valid model|try pulling it"
-            r"|server is pinned to"
-        ),
-    ),
-    (
-        "quota",
-        frozenset((402, 403, 412, 429)),
-        _words(r"\bquota\b.{0,80}billing|insufficient (balance|credits|funds)"),
-    ),
-    (
-        "credentials",
-        frozenset((400, 403)),
-        _words(r"api[ _-]?key|unauthori[sz]ed|authentication"),
-    ),
-)
-
-# (kind, maybe_paid) by status; 4xx and 5xx not named here fall to the ends of the table.
-_STATUS: dict[int, tuple[FailureKind, bool]] = {
-    401: ("credentials", False),
-    402: ("quota", False),
-    403: ("credentials", False),
-    408: ("server", True),
-    409: ("busy", False),
-    412: ("quota", False),
-    413: ("overflow", False),
-    424: ("server", True),
-    425: ("busy", False),
-    429: ("busy", False),
-    499: ("server", True),
-    501: ("request", False),
-    503: ("busy", False),
-    529: ("busy", False),
-}
 
 # 404 and 405 without a word of the protocol are a wrong address more often than a wrong request.
 _ADVICE: Mapping[FailureKind, str] = {
@@ -167,6 +47,7 @@ def refusal(
     body: bytes,
     *,
     where: str,
+    profile: Profile = UNKNOWN,
     now: float = 0.0,
     secrets: Iterable[str] = (),
 ) -> CallError:
@@ -182,7 +63,7 @@ def refusal(
         kind, paid = _unspoken(status)
         said = _quoted(body, secrets)
     else:
-        kind, paid = _judged(complaint, wait)
+        kind, paid = _judged(complaint, wait, profile)
         said = scrubbed(complaint.message, secrets)
     message = f"{where} answered {status}" + (f": {said}" if said else "")
     if advice := _ADVICE.get(kind):
@@ -193,7 +74,12 @@ def refusal(
 
 
 def refusal_inside(
-    error: Any, *, where: str, begun: bool, secrets: Iterable[str] = ()
+    error: Any,
+    *,
+    where: str,
+    begun: bool,
+    profile: Profile = UNKNOWN,
+    secrets: Iterable[str] = (),
 ) -> CallError:
     """The CallError for an `error` object in the middle of a 200. begun: some text had come before.
 
@@ -201,7 +87,7 @@ def refusal_inside(
     """
     complaint = _from_error(0, error)
     status = complaint.status if 400 <= complaint.status < 600 else 500
-    kind, _ = _judged(replace(complaint, status=status), None)
+    kind, _ = _judged(replace(complaint, status=status), None, profile)
     said = scrubbed(complaint.message, secrets) or "no message"
     paid = begun or kind not in ("busy", "overflow", "model", "credentials", "quota", "request")
     return CallError(kind, f"{where} broke off with an error: {said}", maybe_paid=paid)
@@ -316,23 +202,32 @@ def _quoted(body: bytes, secrets: Iterable[str]) -> str:
 # --- judging ------------------------------------------------------------------------------------
 
 
-def _judged(complaint: Complaint, wait: float | None) -> tuple[FailureKind, bool]:
-    for kind, codes in _CODES:
-        if codes.intersection(complaint.codes):
+def _judged(complaint: Complaint, wait: float | None, profile: Profile) -> tuple[FailureKind, bool]:
+    said = complaint.message.lower()
+    for kind, words in _own_words(profile):
+        if words and words.lower() in said:
             return kind, False
+    for rule in RULES:
+        if rule.codes.intersection(complaint.codes):
+            return rule.kind, False
     if complaint.param == "model" and complaint.status in (400, 404):
         return "model", False
-    for kind, statuses, words in _WORDS:
-        if complaint.status in statuses and words.search(complaint.message):
-            return kind, False
+    for rule in RULES:
+        if rule.words and complaint.status in rule.said_with and rule.words.search(said):
+            return rule.kind, False
     if complaint.status == 402 and wait is not None:
         return "busy", False  # a budget for what is in flight, not an empty account
     return _by_status(complaint.status)
 
 
+def _own_words(profile: Profile) -> tuple[tuple[FailureKind, str], ...]:
+    return ("busy", profile.busy_says), ("overflow", profile.overflow_says)
+
+
 def _by_status(status: int) -> tuple[FailureKind, bool]:
-    if status in _STATUS:
-        return _STATUS[status]
+    for rule in RULES:
+        if status in rule.statuses:
+            return rule.kind, rule.statuses[status]
     if status >= 500:
         return "server", True
     return ("request", False) if status >= 400 else ("protocol", False)

@@ -5,8 +5,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..call import CallError
+from ..plain import clean, excerpt
 from .loose import count, mapping, parsed, sequence, string
-from .sse import clean, excerpt
 
 
 @dataclass(frozen=True, slots=True)

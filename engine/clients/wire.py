@@ -17,13 +17,14 @@ import aiohttp
 import anyio
 
 from ..call import CallError
-from .sse import excerpt
+from ..plain import excerpt
 
 CONNECT_S = 10.0
 PROBE_S = 5.0
 # uvicorn, under vLLM and SGLang, closes idle connections after 5 s; a pool must give up earlier.
 KEEP_S = 3.0
 LARGEST_ANSWER = 16 << 20
+_FAILURES = (aiohttp.ClientError, OSError, TimeoutError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,11 @@ class Answer:
 class Stream:
     """The answer to one request, its body still to come.
 
-    begun: called once, when the first byte is there. idle_s: where set, a shorter limit than the
-    request's on the silence before a byte; it costs time at each read.
+    begun: called once, when the first byte is there.
     """
 
     def __init__(self, response: aiohttp.ClientResponse, where: str) -> None:
         self.begun: Callable[[], None] | None = None
-        self.idle_s: float | None = None
         self.status = response.status
         self.headers = _headers(response)
         self._response = response
@@ -52,16 +51,23 @@ class Stream:
 
     async def read(self) -> bytes:
         """What has arrived of the body, waiting for some; b"" at its end. Raises CallError: silent, or cut."""
-        with _translated(self._where, sent=True):
-            if self.idle_s is None:
-                chunk = await self._response.content.readany()
-            else:
-                with anyio.fail_after(self.idle_s):
-                    chunk = await self._response.content.readany()
-        if chunk and self.begun is not None:
-            self.begun()
-            self.begun = None
-        return chunk
+        try:
+            chunk = await self._response.content.readany()
+        except _FAILURES as problem:
+            failure = _failure(problem, self._where, sent=True)
+        else:
+            if chunk and self.begun is not None:
+                self.begun()
+                self.begun = None
+            return chunk
+        raise failure
+
+    def limit(self, idle_s: float) -> None:
+        """From now on so many seconds without a byte are `silent`."""
+        connection = self._response.connection  # None: all of the body is here
+        if connection is not None and connection.protocol is not None:
+            connection.protocol.read_timeout = idle_s
+            connection.protocol.start_timeout()
 
     async def body(self) -> bytes:
         """The rest of the body. Raises CallError, also on one above LARGEST_ANSWER."""
@@ -210,7 +216,7 @@ def _translated(where: str, *, sent: bool) -> Generator[None]:
     """sent: whether a failure after the connection stood may have been paid."""
     try:
         yield
-    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as problem:
+    except _FAILURES as problem:
         failure = _failure(problem, where, sent)
     else:
         return

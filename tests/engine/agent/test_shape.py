@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from podium.dsl.program import OutputField
 from podium.engine.agent import Unreadable, parse, schema, whole_number
 from podium.engine.agent.shape import failure_value
+from podium.engine.plain import clean
 
 FIELDS = (
     OutputField("answer", "text"),
@@ -129,7 +130,7 @@ def test_deep_nesting_is_unreadable_and_quick() -> None:
 
 @given(
     st.fixed_dictionaries(
-        {"answer": st.text()},
+        {"answer": st.text().map(clean)},
         optional={
             "count": st.integers(-(10**15), 10**15),
             "sure": st.booleans(),
@@ -140,3 +141,10 @@ def test_deep_nesting_is_unreadable_and_quick() -> None:
 )
 def test_what_follows_the_schema_is_read_as_it_is(values: dict[str, object]) -> None:
     assert parse(FIELDS, json.dumps(values)) == {**DEFAULTS, **values}
+
+
+def test_an_escape_in_a_reply_brings_nothing_that_cannot_be_kept_or_shown() -> None:
+    reply = r'{"answer": "a\ud800b\u001b[2J\ud834\udd1e"}'
+    found = parse(FIELDS, reply)
+    assert isinstance(found, dict)
+    assert found["answer"] == "a�b[2J𝄞"

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from podium.dsl.program import Endpoint, Sampling
 from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica, Usage
-from podium.engine.clients.chat import Collector, droppable, request, without
-from podium.engine.clients.profile import PROFILES, Profile, adjusted
+from podium.engine.clients.body import droppable, request, without
+from podium.engine.clients.chat import Collector
+from podium.engine.clients.dialects import PROFILES, Profile
+from podium.engine.clients.profile import adjusted
 from podium.engine.clients.sse import Decoder
 from podium.engine.tokens import bound, worst
 
@@ -134,11 +136,11 @@ def test_a_schema_is_strict_only_if_each_object_is_closed(
 
 def test_a_refused_cap_takes_its_other_name_and_keeps_its_value() -> None:
     body = request(CALL, REPLICA, PROFILES["openai"])
-    changed = without(body, "max_completion_tokens")
+    changed = without(body, "max_completion_tokens", CALL)
     assert changed is not None
     assert changed["max_tokens"] == 16
     assert "max_completion_tokens" not in changed
-    assert without(body, "messages") is None
+    assert without(body, "messages", CALL) is None
 
 
 def test_only_what_the_program_did_not_ask_for_may_be_dropped() -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.engine.clients.sse import Decoder, TooLong, clean, excerpt
+from podium.engine.clients.sse import Decoder, TooLong
+from podium.engine.plain import clean, excerpt
 
 MIXED = (
     "\ufeff: a comment\r\nevent: named\r\ndata: one\r\ndata: 1\r\n\r\n:\ndata:two\ndata:  lines é𝄞\n\n"

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from podium.engine import Engine
 from podium.engine.call import Message, ModelCall, Replica, Usage
 from podium.engine.clients.chat import Collector
-from podium.engine.clients.profile import PROFILES, adjusted
+from podium.engine.clients.dialects import PROFILES
+from podium.engine.clients.profile import adjusted
 from podium.engine.event import CallAnswered, Event
 from podium.engine.ledger import Amount
 from podium.engine.outcome import Failed, Finished
