@@ -101,6 +101,8 @@ def _unknown(context: Context, operator: str, left: Value, right: Value, place: 
         return Unknown(BOOL)
     known = right if isinstance(left, Unknown) else left
     kinds = {type_of(left), type_of(right)}
+    if ANY in kinds:
+        return BAD
     if len(kinds) == 1:
         return Unknown(kinds.pop())
     return Unknown(Number(False)) if isinstance(known, int | float) else Unknown(ANY)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from . import arithmetic, calling, expressions, faults, flows, lookup, nouns, prompts, syntax, tasks
-from .calls import FORMS
+from .calls import FORMS, Form
 from .conditions import condition
 from .context import Found
 from .convert import fit
@@ -28,6 +28,7 @@ from .source import Place, Source
 from .types import (
     ANY,
     CONDITION,
+    ENDPOINT,
     FAULT,
     FLOW,
     PROMPT,
@@ -348,7 +349,8 @@ class Evaluator:
         if kind == "model" and isinstance(value, Endpoint):
             field = syntax.Field("endpoint", expr.span, None, expr, expr.span)
             return Noun(kind, "model", {"endpoint": (field, scope)}, scope.place(expr.span))
-        return fit(self, value, Plain(kind), scope.place(expr.span))
+        uncalled = kind == "model" and isinstance(value, Form) and value.gives == ENDPOINT
+        return fit(self, value, ENDPOINT if uncalled else Plain(kind), scope.place(expr.span))
 
     def _named(self, value: Value, declaration: syntax.Declaration, place: Place) -> Value:
         match value:

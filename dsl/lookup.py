@@ -7,7 +7,7 @@ from . import syntax
 from .calls import FORMS, all_words
 from .context import Context
 from .kinds import CONDITION_NAMES, PROMPT_NAMES
-from .names import did_you_mean, either, near
+from .names import ENOUGH, SURELY, did_you_mean, either, near
 from .reading import show
 from .types import (
     ANY,
@@ -67,7 +67,7 @@ def attribute(context: Context, expr: syntax.Attribute, scope: Scope) -> Value:
             found = context.find(expr.name, inner) if _has(inner, expr.name) else None
             if found is not None:
                 return found.value
-            if expr.name in module.file.lost:
+            if module.file.lost & {expr.name, ""}:
                 return BAD
             known: list[str] = [*module.declared]
             what = module.source.name
@@ -105,7 +105,9 @@ def _has(scope: Scope, name: str) -> bool:
 
 def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> None:
     place = scope.place(expr.span)
-    guesses = near(expr.name, chain(words(want), _fitting(context, scope, want)))
+    enough = SURELY if "" in scope.module.file.lost else ENOUGH
+    fitting = chain(words(want), _fitting(context, scope, want))
+    guesses = near(expr.name, fitting, enough=enough)
     everywhere = all_words()
     if expr.name in everywhere and not words(want):
         context.error(
@@ -125,7 +127,7 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
             help=f"did you mean {_quoted(allowed[:3])}?",
             instead="".join(guesses[:1]),
         )
-    else:
+    elif guesses or "" not in scope.module.file.lost:
         context.error(
             "E105",
             f"there is no {_noun(want)} `{expr.name}`",

@@ -10,7 +10,7 @@ from lark import Token
 from . import syntax as s
 from .kinds import KINDS
 from .lex import begin, end
-from .names import did_you_mean, either, near
+from .names import SURELY, did_you_mean, either, near
 from .problem import Edit, Problem
 from .quantity import BAD_ESCAPE, LONGEST, exact, fits
 from .quantity import clock as clock_of
@@ -37,7 +37,6 @@ _UNITS = {
     **dict.fromkeys(("call", "calls", "requests"), " calls"),
 }
 _SHORTEST = 3  # letters; what looks like a shorter unit may be a name just as well
-_SURELY = 0.85  # of 1: one letter of five is wrong; `3 caller` is no number of calls
 _IS_MOMENT = re.compile(r"[0-9]+(?::[0-9A-Za-z_]+)+|[0-9]+-[0-9]+-[0-9]+")
 _MONEY = ("dollar", "dollars", "Dollars", "usd", "USD")
 _SIGNS = {";": "", "!": "not ", "&": "and", "→": "->", "\ufeff": "", "\xa0": " "}
@@ -313,8 +312,9 @@ def unit_apart(source: Source, number: Token, unit: Token) -> Finding | None:
 
 
 def _unit_meant(word: Token) -> str | None:
+    """`3 caller` is no number of calls."""
     spelt_out = [unit for unit in (*_UNITS, *_MONEY) if len(unit) > _SHORTEST]
-    return next(iter(near(word, spelt_out, 1, enough=_SURELY)), None)
+    return next(iter(near(word, spelt_out, 1, enough=SURELY)), None)
 
 
 def _character(source: Source, token: Token) -> Finding:

@@ -4,14 +4,15 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import islice
 
-_ENOUGH = 0.6  # of 1: difflib's own cut-off for "close"
+ENOUGH = 0.6  # of 1: difflib's own cut-off for "close"
+SURELY = 0.85  # of 1: less than one letter in five is another
 _SWAPPED = 0.99  # the same letters in another order: the commonest slip, which difflib rates low
 _MOST = 2_000  # candidates: a program of more names waits for no guess
 _LONGEST = 80  # characters: comparing takes the square of the length
 
 
 def near(
-    name: str, candidates: Iterable[str], limit: int = 3, *, enough: float = _ENOUGH
+    name: str, candidates: Iterable[str], limit: int = 3, *, enough: float = ENOUGH
 ) -> list[str]:
     """At most limit of the candidates that look like name, the best first.
 

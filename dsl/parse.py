@@ -38,7 +38,7 @@ def parse(source: Source) -> tuple[s.File, list[Problem]]:
     read = list(_mended(list(_read(source, lexed))))
     problems = [problem for item in read for problem in item.problems]
     problems += _editions(source, read)
-    more = any(item.more for item in read)
+    more = sum(item.more for item in read)
     return _file(read, source, lexed.comments), first(problems, more=more)
 
 
@@ -57,12 +57,12 @@ def parse_expression(source: Source) -> tuple[s.Expr | None, list[Problem]]:
 
 
 class _Read(NamedTuple):
-    """One declaration. more: something else is wrong with it, and enough was reported before."""
+    """One declaration. more: how many more mistakes it has, at least, where enough was reported before."""
 
     tokens: list[Token]
     entries: Entries
     problems: list[Problem]
-    more: bool
+    more: int
 
     @property
     def is_field(self) -> bool:
@@ -76,6 +76,8 @@ class _Read(NamedTuple):
             imports = self.tokens[0].type != "KIND"
             named = self.tokens if imports else self.tokens[1:2]
             yield from (str(token) for token in named if token.type == "NAME")
+            if not imports and not self.is_field and [t.type for t in named] != ["NAME"]:
+                yield ""
         for problem in self.problems:
             if problem.code == "T002":  # a kind is missing, or stands there twice
                 places = (problem.place, *(label.place for label in problem.secondary))

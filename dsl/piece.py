@@ -25,11 +25,11 @@ Outcome = Entries | Slot | s.Expr | None
 
 
 class Told(NamedTuple):
-    """more: something else is wrong, and nobody looked into it."""
+    """more: how many other things are wrong, at least, that nobody looked into."""
 
     outcome: Outcome
     problems: list[Problem]
-    more: bool = False
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Piece:
         """What was read, and at most room problems of it."""
         outcome, mistakes = self.read(room)
         told = [self._tried(m, mistakes) for m in mistakes[:room]]
-        return Told(outcome, told, len(mistakes) > room)
+        return Told(outcome, told, max(0, len(mistakes) - room))
 
     # --- reading ---------------------------------------------------------------------------------
 

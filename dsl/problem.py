@@ -45,6 +45,13 @@ class Problem:
     edits: tuple[Edit, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class More(Problem):
+    """T008. count: how many problems are not shown, at least."""
+
+    count: int = 0
+
+
 class ProgramError(Exception):
     """A text that is no program: carries every problem found, in order of place."""
 
@@ -59,21 +66,24 @@ def ordered(problems: "list[Problem] | tuple[Problem, ...]") -> tuple[Problem, .
     return tuple(unique[key] for key in sorted(unique))
 
 
-def first(problems: "list[Problem]", *, more: bool = False) -> list[Problem]:
+def first(problems: "list[Problem]", *, more: int = 0) -> list[Problem]:
     """The first MOST_REPORTS problems in order, errors before all others, and a note where there are more.
 
-    more: there are others that nobody looked into.
+    more: how many there are, at least, that nobody looked into.
     """
     every = ordered(problems)
     found = [p for p in every if p.code != "T008"]
-    more = more or len(found) > MOST_REPORTS or len(found) < len(every)
+    more += sum(p.count for p in every if isinstance(p, More)) + max(0, len(found) - MOST_REPORTS)
     by_weight = sorted(found, key=lambda p: p.severity != "error")
     kept = {id(problem) for problem in by_weight[:MOST_REPORTS]}
     told = [problem for problem in found if id(problem) in kept]
     if not more:
         return told
-    message = "more mistakes follow that are not shown"
-    return [*told, Problem("T008", message, told[-1].place, severity="note")]
+    many = (
+        f"{more} more mistakes follow that are" if more > 1 else "one more mistake follows that is"
+    )
+    message = f"at least {many} not shown"
+    return [*told, More("T008", message, told[-1].place, severity="note", count=more)]
 
 
 def has_errors(problems: "tuple[Problem, ...] | list[Problem]") -> bool:

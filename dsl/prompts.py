@@ -6,7 +6,7 @@ from . import syntax
 from .calls import Form
 from .context import Context
 from .kinds import FILTERS, PROMPT_NAMES
-from .names import did_you_mean, near
+from .names import SURELY, did_you_mean, near
 from .program import FilterCall, Scalar, Slot, Template, Text
 from .reading import as_text, show, written
 from .source import Place, Span
@@ -109,6 +109,12 @@ def _unknown_root(context: Context, root: str, scope: Scope, span: Span) -> None
     place = scope.place(Span(span.start, span.start + len(root)))
     params = [name for name, d in scope.module.declared.items() if d.kind == "param"]
     known = [*PROMPT_NAMES, *scope.locals, *params]
+    if (
+        "" in scope.module.file.lost
+        and root not in _INSTEAD
+        and not near(root, known, 1, enough=SURELY)
+    ):
+        return
     context.error(
         "E105",
         f"a prompt knows no `{root}`",

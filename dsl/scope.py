@@ -106,7 +106,7 @@ class Files:
         for item in statement.names:
             place = Place(module.source, item.span)
             known = target is None or item.name in target.declared or item.name in target.imported
-            if not known and target is not None and item.name not in target.file.lost:
+            if not known and target is not None and not target.file.lost & {item.name, ""}:
                 self._no_member(target, item.name, place)
                 lost = {*module.file.lost, *near(item.name, target.declared, 1)}  # what was meant
                 module.file = replace(module.file, lost=frozenset(lost))

@@ -384,7 +384,10 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """lost: names of declarations that could not be read; what uses one of them is not to blame."""
+    """lost: names of declarations that could not be read; what uses one of them is not to blame.
+
+    An empty name among them is that of a declaration without one.
+    """
 
     edition: int | None
     imports: tuple[Import, ...]

@@ -108,6 +108,23 @@ def test_a_field_that_cannot_be_read_is_not_called_missing_and_hides_nothing(
     assert codes(text + run) == [code, "E308"]
 
 
+@pytest.mark.parametrize(
+    "declaration",
+    ['task { statement = "x" }', "param : int = 3", "model = local()", 'verifier = contains("4")'],
+)
+def test_what_a_declaration_without_a_name_may_be_called_is_not_blamed(declaration: str) -> None:
+    uses = "flow solve = parallel(lost + 1) of agent -> best(by = lost)\nrun main { task = lost  flow = solve }\n"
+    assert codes(f"{declaration}\n{uses}") == ["T002"]
+    assert codes(f"{declaration}\n{uses.replace('= solve ', '= solv ')}") == ["T002", "E105"]
+
+
+def test_arithmetic_with_a_name_that_is_not_known_is_told_of_the_name() -> None:
+    assert codes("flow f = parallel(n + 1, budget = [2 * n]) of agent -> best\n") == [
+        "E105",
+        "E105",
+    ]
+
+
 def test_each_slot_of_a_prompt_that_cannot_be_read_is_told() -> None:
     text = 'role poet { prompt = """{{ task statement }} {{ self.index }} {{ task..x }}""" }\n'
     assert codes(text) == ["T021", "T002"]
@@ -129,13 +146,14 @@ def test_behind_a_mistake_that_is_surely_mended_reading_goes_on() -> None:
             "per 1M tokens",
         ),
         ("model m {\n  endpoint = local\n}\n", "local()"),
+        ("model m = local\n", "local()"),
         (
             'task t {\n  statement = "x"\n  pass = attempt.scor >= 1\n  verify = number(1)\n}\n',
             "= score >=",
         ),
         ('role r {\n  prompt = """{{ task.statment }}"""\n}\n', "task.statement"),
     ],
-    ids=["per M", "local", "attempt.scor", "task.statment"],
+    ids=["per M", "local", "model = local", "attempt.scor", "task.statment"],
 )
 def test_what_was_surely_meant_is_offered(text: str, mended: str) -> None:
     (found,) = problems(text)
