@@ -1,6 +1,6 @@
 """The pipeline from text to `Program`, and nothing else."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from . import draft as drafts
@@ -95,16 +95,51 @@ def compile_trials(source: Source, library: Library, choice: Choice) -> Trials:
     main = files.load(source)
     _accepted(list(problems_of(files, main)), main)
     evaluator = _evaluator(files, main, choice)
-    nouns = [
-        value
-        for declaration in main.declared.values()
-        if declaration.kind in ("test", "experiment")
-        and isinstance(value := evaluator.declared(main, declaration), Noun)
-    ]
+    nouns = list(_nouns(evaluator, main, "test", "experiment"))
     tests = tuple(trials.test_case(evaluator, noun) for noun in nouns if noun.kind == "test")
     others = tuple(trials.experiment(evaluator, n) for n in nouns if n.kind == "experiment")
     _accepted(evaluator.problems, main)
     return Trials(tests, others)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A test, and the program that a run of its flow would be: without a budget."""
+
+    test: TestCase
+    program: Program
+
+
+def compile_tests(source: Source, library: Library, choice: Choice) -> tuple[Staged, ...]:
+    """The file's tests in order; of choice what sets parameters, models and permissions counts.
+
+    Raises ProgramError on any error.
+    """
+    files = Files(library)
+    main = files.load(source)
+    _accepted(list(problems_of(files, main, runs=False)), main)
+    evaluator = _evaluator(files, main, choice)
+    made = [_staged(evaluator, main, choice, n) for n in _nouns(evaluator, main, "test")]
+    _accepted(evaluator.problems, main)
+    return tuple(made)
+
+
+def _staged(evaluator: Evaluator, main: Module, choice: Choice, noun: Noun) -> Staged:
+    test = trials.test_case(evaluator, noun)
+    _accepted(evaluator.problems, main)
+    draft = trials.draft_of(evaluator, noun, test)
+    refuse_later(evaluator, draft)
+    used, default = models(evaluator, main, draft, final=True)
+    free = replace(draft, budget=Budget())
+    return Staged(test, _program(evaluator, main, choice, free, used, default))
+
+
+def _nouns(evaluator: Evaluator, main: Module, *kinds: str) -> Iterator[Noun]:
+    for declaration in main.declared.values():
+        if declaration.kind in kinds:
+            value = evaluator.declared(main, declaration)
+            if isinstance(value, Noun):
+                yield value
 
 
 def _evaluator(files: Files, main: Module, choice: Choice) -> Evaluator:
@@ -177,11 +212,19 @@ def _no_run(main: Module, wanted: str | None, runs: list[str]) -> Problem:
 
 
 def _tried(main: Module, declaration: syntax.Declaration) -> Problem:
-    article = "an" if declaration.kind == "experiment" else "a"
+    place = Place(main.source, declaration.name_span)
+    if declaration.kind == "test":
+        name = main.source.name
+        return Problem(
+            "E110",
+            f"`{declaration.name}` is a test, not a run",
+            place,
+            help=f"write `podium test {name} {declaration.name}`; a run of its flow alone is `-e`",
+        )
     return Problem(
         "E900",
-        f"`{declaration.name}` is {article} {declaration.kind}, which is checked but does not run yet",
-        Place(main.source, declaration.name_span),
+        f"`{declaration.name}` is an experiment, which is checked but does not run yet",
+        place,
         help="run its flow by itself, with `-e`",
     )
 

@@ -157,15 +157,24 @@ _RUN = (
 _TEST = (
     Spec("flow", FLOW, "What is tested under the simulator", required=True),
     Spec("task", TASK, "What it works on; default: a task that the simulator makes"),
+    Spec("model", MODEL, "For roles that name none; default: the file's only model"),
     Spec("given", either(FAULT, ListOf(FAULT)), "What goes wrong: `[outage(30s), busy(1m)]`"),
     Spec(
         "replies",
         either(TEXT, ListOf(TEXT), RECORD),
         "What the models answer: a text, several in turn, or either for each role by its name",
     ),
-    Spec("always", either(CONDITION, ListOf(CONDITION)), "What must hold at each moment"),
-    Spec("never", either(CONDITION, ListOf(CONDITION)), "What must hold at no moment"),
-    Spec("at_most", BUDGET, "What the flow may spend"),
+    Spec(
+        "always",
+        either(CONDITION, ListOf(CONDITION)),
+        "What must hold at each moment; with `outcome`, `passed` or `score` in it, at the end",
+    ),
+    Spec(
+        "never",
+        either(CONDITION, ListOf(CONDITION)),
+        "What must hold at no moment; with `outcome`, `passed` or `score` in it, at no end and no pause",
+    ),
+    Spec("at_most", BUDGET, "What the flow may spend: looked at, not kept as a budget is"),
 )
 _EXPERIMENT = (
     Spec(

@@ -1,6 +1,7 @@
 """Tests and experiments: what is tried rather than run, from their fields to `TestCase` and `Experiment`."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from .accept import finished
 from .conditions import only
@@ -13,20 +14,35 @@ from .names import did_you_mean, near
 from .problem import Label, has_errors
 from .program import (
     Budget,
+    Compare,
     Condition,
     Experiment,
     Fault,
     Flow,
+    Model,
     OutputField,
     Reply,
     Role,
     Scalar,
     Task,
     TestCase,
+    Verifier,
 )
 from .reading import as_int, items, show
 from .source import Place
 from .values import Fields, Items, Noun, Tasks, Unknown, Value, Word, is_condition
+
+SIMULATED = Tasks(
+    (
+        Task(
+            "simulated",
+            "Solve the problem.",
+            Verifier("simulated", "python", {"ref": "podium.engine.testing:scored"}),
+            Compare("score", ">=", 0.9),
+        ),
+    )
+)
+"""The task of a test that has none: the simulator's agents say how good a reply is, and 0.9 passes."""
 
 
 def test_case(evaluator: Evaluator, noun: Noun) -> TestCase:
@@ -39,7 +55,7 @@ def test_case(evaluator: Evaluator, noun: Noun) -> TestCase:
     replies = _replies(evaluator, fields, flow)
     rules = {name: _rules(evaluator, fields, name) for name in ("always", "never")}
     if not has_errors(evaluator.problems[before:]):
-        flow = _whole(evaluator, noun, flow, fields, known, Budget())
+        flow = _whole(evaluator, noun, flow, fields, known or SIMULATED, Budget())
     return TestCase(
         noun.name,
         noun.place,
@@ -50,6 +66,24 @@ def test_case(evaluator: Evaluator, noun: Noun) -> TestCase:
         rules["always"],
         rules["never"],
         budget_of(fields.value("at_most")),
+    )
+
+
+def draft_of(evaluator: Evaluator, noun: Noun, test: TestCase) -> Draft:
+    """The run that a test stands for. Its budget bounds nothing: `at_most` is looked at, not kept."""
+    fields = got(evaluator, noun)
+    model, tasks = fields.value("model"), fields.value("task")
+    place, at = fields.at("flow"), fields.at("at_most")
+    return Draft(
+        noun.name,
+        noun.place,
+        test.flow,
+        place,
+        tasks if isinstance(tasks, Tasks) else SIMULATED,
+        fields.at("task"),
+        model if isinstance(model, Model) else None,
+        replace(test.at_most, tokens=test.at_most.tokens or 10**15),
+        at,
     )
 
 

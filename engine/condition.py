@@ -9,7 +9,7 @@ from podium.dsl.program import AllOf, AnyOf, Compare, Condition, Flag, Not, Plat
 
 from .ledger import NOTHING, Amount
 
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
+COMPARE: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<=": operator.le,
@@ -40,7 +40,7 @@ def holds(condition: Condition, facts: Facts) -> bool:
     match condition:
         case Compare(name=name, operator=sign, value=value):
             have = _number(name, facts)
-            return have is not None and _COMPARE[sign](have, value)
+            return have is not None and COMPARE[sign](have, value)
         case Flag(name=name):
             return {
                 "passed": facts.passed,

@@ -139,6 +139,31 @@ the plan counts tokens, so a budget just above the plan's at most may still refu
 Verifiers cost nothing.
 """
 
+TEST = """
+`podium test --json` prints one object:
+
+| field | what it is |
+|---|---|
+| `schema` | 1; raised when a field changes its meaning or goes |
+| `file`, `seed` | as given |
+| `kept` | whether nothing that was tried broke a promise, and all could be tried |
+| `complete` | whether all cases were tried; false where the time was up |
+| `subjects` | the tests and then the runs of the file, or those named |
+
+Each of them has a `name`, a `kind` (`test` or `run`), the `cases` that were tried and that were `wanted`, whether
+it `kept` its promises, `stuck` (why its verifier gave no verdict, or null) and a `failure`, or null. A failure has
+
+| field | what it is |
+|---|---|
+| `case` | its number; 1 is the first |
+| `promise` | `always`, `never`, `at_most`, or the engine's that was broken, such as `cap` |
+| `message` | the broken promise with its values |
+| `program` | the smallest file that still breaks it, or null where it could not be made smaller |
+| `given` | its faults, as a test writes them |
+| `seed` | with which `--case 1` of a test in that file shows it |
+| `command` | what shows it again in the file itself |
+"""
+
 PLAN_DIFF = """
 `podium plan --diff OLD NEW --json` prints one object:
 
@@ -205,6 +230,7 @@ def page() -> str:
     parts += ["## Exit codes\n", EXITS.strip() + "\n"]
     parts += ["## The result as JSON\n", RESULT.strip() + "\n"]
     parts += ["## The plan as JSON\n", PLAN.strip() + "\n"]
+    parts += ["## A test as JSON\n", TEST.strip() + "\n"]
     parts += ["## The difference of two plans as JSON\n", PLAN_DIFF.strip() + "\n"]
     parts += ["## The reference page as JSON\n", DOC.strip() + "\n"]
     parts += ["## Events\n", *_events()]

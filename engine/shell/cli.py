@@ -35,6 +35,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "stop": ("stop", "End a live run with its best answer so far."),
     "topup": ("topup", "Give a run more budget."),
     "show": ("show", "List runs, or show one, or one node of it."),
+    "test": ("test", "Test a program's promises on the simulator."),
     "verify": ("verify", "Judge an answer with a task's verifier."),
 }
 _VERBOSE = "podium.verbose"

@@ -23,8 +23,10 @@ from ..fold import fold
 from ..ledger import NOTHING, Account, Amount, Limit
 
 Promise = Literal[
-    "cap", "conservation", "outcomes", "leftover", "termination", "replay", "bill", "bug"
-]
+    "cap", "conservation", "outcomes", "leftover", "termination", "replay", "bill", "bug",
+    "always", "never", "at_most",
+]  # fmt: skip
+"""The engine's own, then those of a `test` (`expectations.broken`)."""
 
 
 @dataclass(frozen=True, slots=True)

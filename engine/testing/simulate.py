@@ -4,7 +4,7 @@
     assert not simulation.violations, simulation.told()
 
 A run that was killed, cancelled, or paused by an outage, a full disk or a broken verifier is resumed, as a
-person would, until it ends. Everything follows from the seed.
+person would, until it ends; one whose verifier never gives a verdict stays paused. All follows from the seed.
 """
 
 import random
@@ -43,6 +43,8 @@ DAY_S = 86_400.0
 AWAY_S = 30.0
 # Pauses that end by themselves, sooner or later.
 PASSING = ("outage", "disk", "verifier")
+# A person who resumes a run whose verifier fails looks into it after so many lives without one new answer.
+PATIENCE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,8 @@ def _is_whole(result: RunResult | None) -> bool:
 class _World:
     """One simulation under way. books: of the last life's end. wrong: what was seen on the way.
 
-    due: the kills and cancellations to come. scope: around the engine of this life.
+    due: the kills and cancellations to come. scope: around the engine of this life. idle: lives running that
+    paused for their verifier with no more answers than were heard before.
     """
 
     program: Program
@@ -134,6 +137,8 @@ class _World:
     result: RunResult | None = None
     error: Exception | None = None
     lives: int = 0
+    idle: int = 0
+    heard: int = 0
     scope: anyio.CancelScope | None = None
 
     async def play(self) -> Simulation:
@@ -207,7 +212,9 @@ class _World:
             self.disk.dies_in = None
             return record is None or record.status != "ended"
         first = leaves[0]
-        if not isinstance(first, Exception) or isinstance(first, ProgramError):
+        if isinstance(first, ProgramError):
+            raise first
+        if not isinstance(first, Exception):
             raise problem
         self.error = first
         if isinstance(first, CallError):
@@ -222,8 +229,15 @@ class _World:
         if self.result is None:
             return record.status != "ended"
         outcome = self.result.outcome
-        passing = isinstance(outcome, Paused) and outcome.cause in PASSING
-        return passing or isinstance(outcome, Cancelled)
+        if isinstance(outcome, Paused):
+            return outcome.cause in PASSING and not (outcome.cause == "verifier" and self._idles())
+        return isinstance(outcome, Cancelled)
+
+    def _idles(self) -> bool:
+        """Whether the verifier has brought nothing new for so long that somebody looks into it."""
+        self.idle = self.idle + 1 if self.answers == self.heard else 0
+        self.heard = self.answers
+        return self.idle >= PATIENCE
 
     def _seen(self, engine: Engine, stamped: Stamped) -> None:
         """Look at the accounts that an event concerns; keep the books of the last one."""

@@ -6,7 +6,7 @@ A tree made here is the one that its text is read as: brackets are put where the
 from podium.dsl import syntax as s
 from podium.dsl.source import Span
 
-_AT = Span(0, 0)
+NOWHERE = _AT = Span(0, 0)
 _PREFIXES = ((10**9, "B"), (10**6, "M"), (10**3, "k"))
 _PERIODS = ((3600, "h"), (60, "m"), (1, "s"))
 
@@ -326,10 +326,14 @@ def _quoted(value: str) -> str:
 
 def _prompt(one: s.Prompt) -> str:
     inside = "".join(_part(part) for part in one.parts)
+    mark = ""
+    if one.raw:
+        mark = "r"
+        inside = "".join(part.text for part in one.parts if isinstance(part, s.PromptText))
     if "\n" not in inside:
-        return f'"""{inside}"""'
+        return f'{mark}"""{inside}"""'
     lines = "\n".join(f"    {line}" if line else "" for line in inside.split("\n"))
-    return f'"""\n{lines}\n    """'
+    return f'{mark}"""\n{lines}\n    """'
 
 
 def _part(part: s.PromptText | s.PromptSlot) -> str:

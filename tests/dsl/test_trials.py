@@ -2,7 +2,15 @@
 
 import pytest
 
-from podium.dsl.compile import Choice, Trials, check, compile_run, compile_trials
+from podium.dsl.compile import (
+    Choice,
+    Staged,
+    Trials,
+    check,
+    compile_run,
+    compile_tests,
+    compile_trials,
+)
 from podium.dsl.faults import FAULTS
 from podium.dsl.library import MemoryLibrary
 from podium.dsl.problem import ProgramError
@@ -171,15 +179,60 @@ def test_each_mistake_is_told_once_and_where_it_is(code: str, at: str, text: str
     assert told(text) == [(code, at)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "test q { flow = writer }",
-        "experiment q { arms = [writer, team(2)]  task = sum  each = 5 }",
-    ],
-)
-def test_running_one_says_that_it_comes_later(text: str) -> None:
+def test_running_an_experiment_says_that_it_comes_later() -> None:
+    text = "experiment q { arms = [writer, team(2)]  task = sum  each = 5 }"
     with pytest.raises(ProgramError) as caught:
         compile_run(Source("x.team", text + NOUNS), MemoryLibrary(), Choice(run="q"))
     assert [p.code for p in caught.value.problems] == ["E900"]
     assert "does not run yet" in caught.value.problems[0].message
+
+
+def test_running_a_test_says_how_it_is_tried() -> None:
+    source = Source("x.team", "test q { flow = writer }" + NOUNS)
+    with pytest.raises(ProgramError) as caught:
+        compile_run(source, MemoryLibrary(), Choice(run="q"))
+    assert [p.code for p in caught.value.problems] == ["E110"]
+    assert "`podium test x.team q`" in caught.value.problems[0].help
+
+
+PAID = 'model m { endpoint = openai("m", base_url = "https://models.example/v1") }\n'
+
+
+def staged(text: str) -> tuple[Staged, ...]:
+    return compile_tests(Source("x.team", text + NOUNS), MemoryLibrary(), Choice())
+
+
+def test_a_test_is_a_program_without_a_budget_whatever_its_models_cost() -> None:
+    (made,) = staged(PAID + "test t { flow = team(2)  task = sum  at_most = [9 calls] }")
+    assert made.program.budget == Budget()
+    assert made.program.default_model == "m"
+    assert [task.name for task in made.program.tasks] == ["sum"]
+    assert made.test.at_most == Budget(calls=9)
+
+
+def test_a_test_without_a_task_works_on_one_that_can_pass() -> None:
+    (made,) = staged("test t { flow = parallel(3, stop = first_pass) of writer }")
+    assert made.test.tasks == ()
+    assert [task.name for task in made.program.tasks] == ["simulated"]
+    assert isinstance(made.program.flow, Then)  # and its many attempts end with the best
+
+
+def test_a_test_chooses_its_model_and_must_where_there_are_several() -> None:
+    two = PAID + PAID.replace("model m", "model n")
+    (made,) = staged(two + "test t { flow = writer  model = n }")
+    assert made.program.default_model == "n"
+    with pytest.raises(ProgramError) as caught:
+        staged(two + "test t { flow = writer }")
+    assert [p.code for p in caught.value.problems] == ["E220"]
+
+
+def test_dollars_cannot_be_promised_of_a_model_without_a_price() -> None:
+    with pytest.raises(ProgramError) as caught:
+        staged(PAID + "test t { flow = writer  at_most = [$2] }")
+    assert [p.code for p in caught.value.problems] == ["E306"]
+
+
+def test_what_does_not_run_yet_is_not_tested_either() -> None:
+    with pytest.raises(ProgramError) as caught:
+        staged("test t { flow = team(3, order = relay)  task = sum }")
+    assert [p.code for p in caught.value.problems] == ["E900"]

@@ -1,5 +1,8 @@
 """Schedules of faults: drawn from a seed, and made smaller."""
 
+import re
+from pathlib import Path
+
 from podium.dsl.faults import FAULTS as LANGUAGE
 from podium.dsl.program import Fault
 from podium.engine.testing import FAULTS, Placed, Schedule, name_of, placed, schedule, simpler
@@ -67,6 +70,13 @@ def test_every_fault_of_the_language_can_be_simulated() -> None:
         defaults = {p.name: p.default for p in spec.params}
         args = {n: v if isinstance(v, int | float) else 7 for n, v in defaults.items()}
         assert name_of(placed(Fault(name, args, HERE)).fault) == name
+
+
+def test_every_fault_of_the_language_has_an_example_in_the_documents() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "testing.md").read_text("utf-8")
+    for name, spec in LANGUAGE.items():
+        written = rf"`{name}\(" if any(p.required for p in spec.params) else rf"`{name}\b"
+        assert re.search(written, page), name
 
 
 def test_a_fault_of_the_language_keeps_its_numbers() -> None:
