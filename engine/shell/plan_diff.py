@@ -18,6 +18,7 @@ from .plan_view import (
     dollars,
     figures,
     node_json,
+    parameter,
     span,
     total_json,
 )
@@ -209,7 +210,7 @@ def _around(found: Diff, width: int) -> Iterator[Line]:
     for one in found.settings:
         old, new = show_value(one.name, one.old), show_value(one.name, one.new)
         name = one.name if one.where == "run" else f"{one.where}: {one.name}"
-        yield from _wrapped(Figure(f"Setting {name} =", old, new), 0, width)
+        yield from _wrapped(Figure(f"Setting {name} = ", old, new), 0, width)
     for kind, names in found.gained.items():
         yield Line(f"+ {kind}: {', '.join(names)}", "green")
     for kind, names in found.lost.items():
@@ -217,7 +218,7 @@ def _around(found: Diff, width: int) -> Iterator[Line]:
 
 
 def _value(one: Changed, value: Any) -> str:
-    return "not there" if value is None else repr(value)
+    return "not there" if value is None else parameter(value)
 
 
 # --- JSON ------------------------------------------------------------------------------------------

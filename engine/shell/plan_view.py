@@ -23,7 +23,7 @@ from ..plan.touched import touched
 from ..spend import MICRO
 from .safe import safe_line
 from .settings_view import in_force
-from .units import show_count, show_seconds, show_usd
+from .units import show_calls, show_count, show_seconds, show_usd
 
 UNKNOWN = "unknown"
 
@@ -130,7 +130,7 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
         yield f"Binding budget: {bound(planned.binding)}."
     else:
         yield "No budget binds: all that is planned fits."
-    yield f"One after another: {show_count(planned.depth)} calls at most."
+    yield f"One after another: {show_calls(planned.depth)} at most."
     unpriced = unknown_prices(program)
     if unpriced:
         yield f"Unknown price: {', '.join(unpriced)}; dollars that hang on it are unknown."
@@ -146,10 +146,15 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
         what = "The baseline is" if baselines == 1 else f"{baselines} baselines are"
         yield f"{what} scored before anything is sent."
     for name, value, origin in program.params:
-        yield f"Parameter {name} = {value!r} ({origin})"
+        yield f"Parameter {name} = {parameter(value)} ({origin})"
     yield "In force, defaults included:"
     yield from (f"  {line}" for line in in_force(program, planned))
     yield from (f"{kind}: {', '.join(names)}" for kind, names in touched(program).items() if names)
+
+
+def parameter(value: str | float | bool | None) -> str:
+    """A parameter's value, `true` and `false` as --set takes them."""
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def unknown_prices(program: Program) -> list[str]:
