@@ -61,7 +61,7 @@ class Notifier:
         try:
             with anyio.move_on_after(LIMIT_S) as scope:
                 done = await anyio.run_process(
-                    self._words, input=json.dumps(news).encode(), stdout=DEVNULL, check=False
+                    self._words, input=f"{json.dumps(news)}\n".encode(), stdout=DEVNULL, check=False
                 )
                 if done.returncode:
                     self._complain(f"ended with code {done.returncode}")

@@ -215,7 +215,7 @@ async def told(command: str, *events: Event) -> list[str]:
     return said
 
 
-APPEND = "import sys; open('told', 'a').write(sys.stdin.read() + '\\n')"
+APPEND = "import sys; open('told', 'a').write(sys.stdin.read())"
 
 
 def told_lines() -> list[dict[str, Any]]:
