@@ -84,7 +84,7 @@ async def _sent(walk: Walk, call: Call) -> Reply:
 
 def _close(here: Here, mark: str) -> None:
     for guard in here.guards:
-        guard.open.pop(mark, None)
+        guard.open.pop(mark)
 
 
 def _no_answer(here: Here, mark: str, *why: str) -> None:

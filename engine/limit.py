@@ -36,11 +36,13 @@ async def limited(
     if account is None:
         open_account(here, name, limit_of(here, budget), here.account, seconds)
     failed = _earlier(here, name, "failed") if policy == "fail" else None
-    cut = failed or _earlier(here, name, "time_up")
+    stopped = _earlier(here, name, "stopped") if account is not None else None
+    cut = failed or stopped or _earlier(here, name, "time_up")
     scope, ends = anyio.CancelScope(), _deadline(here, name, seconds, cut)
     by = math.inf if account is None or cut is not None else here.world.by
     guard = Guard(name, here.address, policy, scope, seconds, cut, ends, by)
-    guard.fails = None if failed is None else Failed("budget", failed.dimension)
+    guard.fails = Stopped("user") if stopped else None
+    guard.fails = Failed("budget", failed.dimension) if failed else guard.fails
     now = anyio.current_time()
     scope.deadline = guard.due
     if guard.due <= now:
@@ -58,7 +60,7 @@ async def limited(
 
 
 def _earlier(here: Here, account: str, what: str) -> TimeUp | None:
-    """Where time ran out, or the budget failed, in an earlier life of the run, if it did."""
+    """Where time ran out, the budget failed or the run was stopped in an earlier life of it, if it was."""
     mark = budget_mark(here, what, account, here.address)
     cut = cast(list[list[str]] | None, recall(here.recorder, here.address, mark))
     if cut is None:
@@ -113,6 +115,9 @@ def _seconds(here: Here, budget: Budget) -> float | None:
 async def _cancelled(here: Here, guard: Guard) -> Ended:
     """The end of a budget that cancelled what was inside: time ran out, or the policy is to fail."""
     if isinstance(guard.ended, Stopped):
+        _keep_to(here, guard)
+        mark = budget_mark(here, "stopped", guard.account, here.address)
+        here.recorder.decide(here.address, mark, guard.now)
         return Ended(guard.ended)
     if guard.ended is not None:
         for around in here.guards:
@@ -121,11 +126,19 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
         return Ended(guard.ended)
     if guard.policy == "pause" and guard.dimension == "time":  # a moment that has passed stays so
         await here.walk.pause("budget")
+    _keep_to(here, guard)
     mark = budget_mark(here, "time_up", guard.account, here.address)
     here.recorder.decide(here.address, mark, guard.now)
     for around in here.guards:
         around.forget({here.address}, attempts=False)
     return Ended(Exhausted(guard.account, guard.dimension))
+
+
+def _keep_to(here: Here, guard: Guard) -> None:
+    """Keep the attempts that there were where an earlier life was cut, if one was."""
+    if guard.cut is not None:
+        for one in (guard, *here.guards):
+            one.only(here.address, guard.cut.attempts)
 
 
 async def _closed(here: Here, guard: Guard, ended: Ended) -> Ended:

@@ -54,15 +54,17 @@ class ByPlace(Generic[T]):
     def values(self) -> Collection[T]:
         return self._all.values()
 
-    def drop_below(self, nodes: Collection[str]) -> None:
-        """Drop the entries whose place is one of nodes or lies below one."""
+    def drop_below(self, nodes: Collection[str], but: Collection[str] = ()) -> None:
+        """Drop the entries whose place is one of nodes or lies below one, except those with the keys `but`."""
         for node in nodes:
-            self._drop(node, node + "\0")
-            self._drop(node + "/", node + _AFTER)
+            self._drop(node, node + "\0", but)
+            self._drop(node + "/", node + _AFTER, but)
 
-    def _drop(self, first: str, end: str) -> None:
+    def _drop(self, first: str, end: str, but: Collection[str]) -> None:
         """Drop the entries with places from first to before end."""
         start, stop = (bisect_left(self._sorted, (at, "")) for at in (first, end))
-        for _, key in self._sorted[start:stop]:
-            del self._all[key]
-        del self._sorted[start:stop]
+        inside = self._sorted[start:stop]
+        self._sorted[start:stop] = [entry for entry in inside if entry[1] in but]
+        for _, key in inside:
+            if key not in but:
+                del self._all[key]

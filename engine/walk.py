@@ -36,6 +36,7 @@ from .outcome import (
     reason,
     word,
 )
+from .places import ByPlace
 from .reduce import attempts_of, best
 from .scope import Recorder, World
 from .value import Attempt, Json, Value, Verdict
@@ -97,6 +98,14 @@ class TimeUp:
 READING_S = 0.5
 
 
+def _by_key(address: str, _: Attempt) -> str:
+    return address
+
+
+def _by_value(_: str, asker: str) -> str:
+    return asker
+
+
 @dataclass(slots=True, eq=False)
 class Guard:
     """A budget with a policy, around the nodes below it.
@@ -104,7 +113,8 @@ class Guard:
     seconds: its time as declared; ends: when that is up; by: when its deadline by the clock comes, both on
     the loop's clock. open: calls in the air, with the address of who asks.
     cut: where time ran out in an earlier life; it is up again once the same calls are reached and the same
-    attempts are there, with the verdicts they had. fails: how it failed there, under `on_exhausted = fail`.
+    attempts are there, with the verdicts they had. fails: how it ended there, if it failed under
+    `on_exhausted = fail` or the run was stopped.
     """
 
     account: str
@@ -119,8 +129,8 @@ class Guard:
     ended: Outcome | None = None
     refused: Exhausted | None = None
     shrunk: bool = False
-    attempts: dict[str, Attempt] = field(default_factory=dict[str, Attempt])
-    open: dict[str, str] = field(default_factory=dict[str, str])
+    attempts: ByPlace[Attempt] = field(default_factory=lambda: ByPlace[Attempt](_by_key))
+    open: ByPlace[str] = field(default_factory=lambda: ByPlace[str](_by_value))
     reached: set[str] = field(default_factory=set[str])
 
     def why(self) -> Outcome | None:
@@ -156,11 +166,12 @@ class Guard:
             self.scope.deadline = self.due
 
     def check(self) -> None:
-        """Time is up if a replay has come to where it was up before."""
+        """Time is up if a replay has come to where it was up before. Others may be there as well, of branches
+        that an earlier life began and the one that was cut did not: `only` drops them."""
         if (
             self.cut is not None
             and self.reached >= self.cut.open
-            and self.attempts.keys() == self.cut.attempts
+            and all(address in self.attempts for address in self.cut.attempts)
             and self.judged >= self.cut.judged
         ):
             self.ended = self.ended or self.fails
@@ -169,26 +180,34 @@ class Guard:
     @property
     def judged(self) -> frozenset[str]:
         """The attempts that have a verdict."""
-        return frozenset(a for a, one in self.attempts.items() if one.verdict is not None)
+        return frozenset(one.address for one in self.attempts.values() if one.verdict is not None)
 
     def now(self) -> list[list[str]]:
         """Where it is, as a decision: `TimeUp` is read from it."""
-        return [sorted(self.open), sorted(self.attempts), [self.dimension], sorted(self.judged)]
+        return [
+            sorted(self.open.keys()),
+            sorted(self.attempts.keys()),
+            [self.dimension],
+            sorted(self.judged),
+        ]
 
     def keep(self, attempt: Attempt) -> None:
         self.attempts[attempt.address] = attempt
         self.check()
 
     def drop(self, address: str) -> None:
-        self.attempts.pop(address, None)
+        self.attempts.pop(address)
         self.check()
+
+    def only(self, node: str, attempts: Collection[str]) -> None:
+        """Of the attempts at node and below, keep these alone."""
+        self.attempts.drop_below({node}, attempts)
 
     def forget(self, nodes: Collection[str], *, attempts: bool = True) -> None:
         """Drop the open calls, and the attempts, of these nodes and all below them."""
-        self.open = {call: by for call, by in self.open.items() if not is_below(by, nodes)}
+        self.open.drop_below(nodes)
         if attempts:
-            kept = {a: one for a, one in self.attempts.items() if not is_below(a, nodes)}
-            self.attempts = kept
+            self.attempts.drop_below(nodes)
         self.check()
 
 
@@ -258,13 +277,6 @@ class Here:
     def at(self, segment: str) -> "Here":
         """The place below this one; an empty segment is the same place."""
         return replace(self, address=f"{self.address}/{segment}") if segment else self
-
-
-def is_below(address: str, nodes: Collection[str]) -> bool:
-    """Whether address is one of nodes or lies below one."""
-    while address and address not in nodes:
-        address = address.rpartition("/")[0]
-    return bool(address)
 
 
 def budget_mark(here: Here, what: str, account: str, address: str) -> str:

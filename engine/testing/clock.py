@@ -7,24 +7,56 @@ from the seed, by the switch that trio has for Hypothesis. Needs trio: `pip inst
 import importlib
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 import anyio
+
+from .loop import JumpingLoop
 
 T = TypeVar("T")
 
 
-def in_virtual_time(work: Callable[[], Awaitable[T]], seed: int = 0) -> T:
+Backend = Literal["trio", "asyncio"]
+
+
+def _nothing() -> None:
+    pass
+
+
+def in_virtual_time(
+    work: Callable[[], Awaitable[T]],
+    seed: int = 0,
+    *,
+    backend: Backend = "trio",
+    step: Callable[[], None] = _nothing,
+) -> T:
     """work's result, run on trio with a clock that starts at 0 and jumps to the next deadline when all wait.
 
     The same seed gives the same order of tasks. For use outside any event loop, from one thread at a time.
     Inside, no thread and no process may be waited for: the clock would jump meanwhile.
+    backend: asyncio has one order of tasks, whatever the seed. step: called before each step of a task.
     """
+    if backend == "asyncio":
+        options: dict[str, Any] = {"loop_factory": partial(JumpingLoop, step)}
+        return anyio.run(work, backend="asyncio", backend_options=options)
     from trio.testing import MockClock
 
     with _ordered(seed):
         clock = MockClock(autojump_threshold=0)
-        return anyio.run(work, backend="trio", backend_options={"clock": clock})
+        counted = () if step is _nothing else (_Steps(step),)
+        options = {"clock": clock, "instruments": counted}
+        return anyio.run(work, backend="trio", backend_options=options)
+
+
+class _Steps:
+    """An instrument of trio's."""
+
+    def __init__(self, step: Callable[[], None]) -> None:
+        self._step = step
+
+    def before_task_step(self, task: object) -> None:
+        self._step()
 
 
 @contextmanager

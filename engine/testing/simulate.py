@@ -8,7 +8,7 @@ person would, until it ends; one whose verifier never gives a verdict stays paus
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
@@ -19,9 +19,11 @@ from podium.dsl.problem import ProgramError
 from podium.dsl.program import Program
 
 from ..call import CallError
-from ..event import CallAnswered, CallFailed, RunEnded, Stamped
-from ..ledger import Amount
+from ..event import CallAnswered, CallFailed, Ordered, RunEnded, Stamped
+from ..fold import fold
+from ..ledger import NOTHING, Amount
 from ..life import Run
+from ..orders import TOPUP
 from ..outcome import Cancelled, Paused
 from ..result import RunResult
 from ..run import Engine
@@ -29,18 +31,22 @@ from ..store import RunRecord, Store
 from ..transcript import transcript_hash
 from ..verify import Bindings
 from .agents import Agents, Law, Speak, power_law
-from .clock import in_virtual_time
+from .clock import Backend, in_virtual_time
 from .disk import Disk, Killed, simulated_disk
 from .faults import Cancel, Crash, Placed, Schedule
 from .fleet import Server, SimulatedFleet, server_of
 from .invariants import Book, Books, Violation, above, billed, books, sum_of, violations
 from .judging import SimulatedJudging
+from .loop import cancel_natively, uncancel
 from .replay import EPOCH, replayed
+from .strokes import Arm, Stroke, paid_once
 from .weather import Weather
 
 DAY_S = 86_400.0
 # How long it takes until somebody resumes a run.
 AWAY_S = 30.0
+# How often a run looks for orders, where there are any.
+ORDERS_EVERY_S = 0.5
 # Pauses that end by themselves, sooner or later.
 PASSING = ("outage", "disk", "verifier")
 # A person who resumes a run whose verifier fails looks into it after so many lives without one new answer.
@@ -52,7 +58,8 @@ class Simulation:
     """What happened. events: of all lives, as the store has them. seconds: virtual, pauses included.
 
     result: of the last life; None where there was none that came to an end. error: what kept the run from
-    starting. calls: tries that reached a server. transcript: as `transcript_hash` gives it.
+    starting. calls: tries that reached a server. transcript: as `transcript_hash` gives it. steps: of tasks, and
+    records: written to the store, in each life.
     """
 
     program: Program
@@ -65,6 +72,8 @@ class Simulation:
     transcript: str
     violations: tuple[Violation, ...]
     error: Exception | None = None
+    steps: tuple[int, ...] = ()
+    records: tuple[int, ...] = ()
 
     def told(self) -> str:
         """The broken promises and what breaks them, a line each, for a failing test."""
@@ -84,19 +93,25 @@ def simulate(
     bindings: Bindings | None = None,
     horizon_s: float = 7 * DAY_S,
     replay: bool = True,
+    strokes: Sequence[Stroke] = (),
+    orders: Sequence[tuple[float, Ordered]] = (),
+    backend: Backend = "trio",
 ) -> Simulation:
     """Run program to its end under schedule, outside any event loop.
 
     seed: in place of the schedule's. servers: by model, "" for all others. agents: what is said, else `Agents`
     under law with fixed replies. horizon_s: a run that takes longer breaks the promise to end.
-    replay: also run it again from what it recorded, with another order of tasks.
+    replay: also run it again from what it recorded, with another order of tasks. strokes: where the first
+    life is struck, the second, and so on. orders: given through the store at their seconds, or in the life that
+    follows. backend: asyncio, whose order of tasks has no seed, or trio.
     """
     plan = schedule or Schedule(seed or 0)
     plan = plan if seed is None else replace(plan, seed=seed)
     rule = law or power_law()
     speak = agents or Agents(program, plan.seed, rule, replies or {})
     world = _World(program, plan, rule, speak, servers or {}, bindings or {}, horizon_s)
-    simulation = in_virtual_time(world.play, plan.seed)
+    world.orders, world.arm.strokes, world.backend = list(orders), strokes, backend
+    simulation = in_virtual_time(world.play, plan.seed, backend=backend, step=world.arm.step)
     if replay and not simulation.violations and _is_whole(simulation.result):
         window = partial(_window, program, servers or {})
         again = replayed(program, simulation.events, seed=plan.seed + 1, window=window)
@@ -140,6 +155,12 @@ class _World:
     idle: int = 0
     heard: int = 0
     scope: anyio.CancelScope | None = None
+    orders: list[tuple[float, Ordered]] = field(default_factory=list[tuple[float, Ordered]])
+    backend: Backend = "trio"
+    arm: Arm = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.arm = Arm((), self.disk)
 
     async def play(self) -> Simulation:
         weather = Weather(self.schedule)
@@ -170,20 +191,25 @@ class _World:
             bindings=self.bindings,
             chance=random.Random(f"{self.schedule.seed} {self.lives}"),
             judging=judging,
+            orders_every_s=ORDERS_EVERY_S if self.orders else None,
         )
         try:
             await self._lived(engine, store)
         except BaseException as problem:
             return self._broke(problem, _record(store))
         finally:
+            self.arm.ends()
             self.wrong += [Violation("leftover", a, "in the air") for a in sorted(client.flying)]
+        self.wrong += left(engine, store)
         return self._goes_on(_record(store))
 
     async def _lived(self, engine: Engine, store: Store) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._strike)
+            tasks.start_soon(self._order, store)
             with anyio.CancelScope() as scope:
                 self.scope = scope
+                self.arm.begins(scope.cancel if self.backend == "trio" else cancel_natively())
                 async with engine:
                     run = await self._begun(engine, _record(store))
                     run.watchers.append(partial(self._seen, engine))
@@ -205,6 +231,14 @@ class _World:
             elif isinstance(fault, Cancel) and self.scope is not None:
                 self.scope.cancel()
 
+    async def _order(self, store: Store) -> None:
+        """Give each order at its time, once there is a run to take it."""
+        while self.orders:
+            await anyio.sleep(max(ORDERS_EVERY_S, self.orders[0][0] - anyio.current_time()))
+            record = _record(store)
+            if record is not None:
+                store.order(record.id, self.orders.pop(0)[1])
+
     def _broke(self, problem: BaseException, record: RunRecord | None) -> bool:
         """What ended a life without a result; whether there is to be another one."""
         leaves = list(_leaves(problem))
@@ -212,6 +246,9 @@ class _World:
             self.disk.dies_in = None
             return record is None or record.status != "ended"
         first = leaves[0]
+        if self.backend == "asyncio" and isinstance(first, anyio.get_cancelled_exc_class()):
+            uncancel()
+            return self._goes_on(record)
         if isinstance(first, ProgramError):
             raise first
         if not isinstance(first, Exception):
@@ -230,8 +267,14 @@ class _World:
             return record.status != "ended"
         outcome = self.result.outcome
         if isinstance(outcome, Paused):
+            if outcome.cause in ("user", "budget"):
+                return self._is_helped(outcome.cause)
             return outcome.cause in PASSING and not (outcome.cause == "verifier" and self._idles())
         return isinstance(outcome, Cancelled)
+
+    def _is_helped(self, cause: str) -> bool:
+        """Whether somebody takes up a run that an order paused, or one that lacks money and is to get some."""
+        return cause == "user" or any(order.verb == TOPUP for _, order in self.orders)
 
     def _idles(self) -> bool:
         """Whether the verifier has brought nothing new for so long that somebody looks into it."""
@@ -271,9 +314,22 @@ class _World:
             self.lives,
             client.sent,
             transcript_hash(events),
-            (*self.wrong, *found, *billed(_spent(events), client.generated)),
+            (*self.wrong, *found, *paid_once(events), *billed(_spent(events), client.generated)),
             self.error,
+            tuple(self.arm.steps),
+            tuple(self.arm.records),
         )
+
+
+def left(engine: Engine, store: Store) -> Iterator[Violation]:
+    """What a life that ended in good order left behind: money held in the books, tries open on disk."""
+    for account in engine.ledger.accounts.values():
+        if account.held != NOTHING:
+            yield Violation("leftover", account.name, f"{account.held} is held after a life")
+    for record in store.runs():
+        folded = fold(store.events(record.id))
+        if folded.held:
+            yield Violation("leftover", record.id, f"{folded.held} tries have no end after a life")
 
 
 def _now() -> float:
