@@ -74,7 +74,8 @@ class Collector:
 
     def reply(self, replica: Replica) -> ModelReply:
         """The finished reply. Raises CallError where no finish reason was seen, or the prompt was cut."""
-        if self.finish is None or self._malformed is not None:
+        finish = self.finish or ("tool_calls" if self._asks_whole() else None)
+        if finish is None or self._malformed is not None:
             raise self._unfinished()
         if self.finish in _GIVEN_UP:
             raise CallError(
@@ -87,7 +88,7 @@ class Collector:
         self._check_prompt(usage)
         return ModelReply(
             text=clean("".join(self._text)),
-            finish=self._finish(self.finish),
+            finish=self._finish(finish),
             usage=usage,
             served=clean(self.served) or replica.served,
             replica=replica.name,
@@ -108,9 +109,14 @@ class Collector:
         return usage
 
     def _finish(self, word: str) -> Finish:
-        """vLLM ends the call of a tool that it was told to call with `stop`."""
+        """vLLM ends the call of a tool that it was told to call with `stop`, others with words of their own."""
         finish = _FINISH.get(word, "other")
-        return "tool_calls" if finish == "stop" and self._tools else finish
+        return "tool_calls" if finish in ("stop", "other") and self._tools else finish
+
+    def _asks_whole(self) -> bool:
+        """Whether whole calls of tools came, and the terminator: some servers then give no finish reason."""
+        calls = self._tools.calls()
+        return self.done and bool(calls) and all(call.arguments is not None for call in calls)
 
     def _chunk(self, value: dict[str, Any]) -> None:
         if error := value.get("error"):

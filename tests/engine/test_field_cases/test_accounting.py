@@ -200,7 +200,7 @@ def test_every_attempt_is_a_line_whether_it_failed_was_repaired_or_answered() ->
         assert len(models_of(played.events)) == 1 + bad
         assert played.result.attempt is not None
 
-    over(range(20), case)
+    over(range(10), case)
 
 
 # --- case 11 ----------------------------------------------------------------------------------------
@@ -261,4 +261,4 @@ def test_what_members_that_were_dropped_have_cost_stays_in_the_total() -> None:
         total = played.result.folded.totals()["main/team"].amount
         assert total == played.spent == till.bill[played.result.run]
 
-    over(range(20), case)
+    over(range(10), case)

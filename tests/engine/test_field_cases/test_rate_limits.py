@@ -74,7 +74,7 @@ def test_a_refusal_is_obeyed_by_all_who_share_the_endpoint_and_they_come_back_sp
         assert len(set(later[:10])) == 10  # not all at once
         assert till.most <= 40  # twenty for each of two models
 
-    over(range(6), case)
+    over(range(3), case)
 
 
 def after(seconds: float, how: str) -> dict[str, str]:

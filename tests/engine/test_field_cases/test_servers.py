@@ -3,8 +3,8 @@
 Case | where it is looked at
 24   | `clients/test_chat.test_a_chunk_without_choices_is_harmless_anywhere`, and alone
 25   | here, through all layers; `clients/test_chat.test_a_prompt_cut_by_the_server_is_an_overflow`
-26   | no tools yet
-27   | no tools yet; words of finishing `clients/test_chat.test_a_finish_reason_is_one_of_five_words`
+26   | `clients/test_tool_calls.test_all_forms_give_the_same_call`, and several at once
+27   | here, as far as the reply: nothing runs a tool yet
 28   | here, through all layers; `clients/test_chat`: streams cut at every byte
 29   | here; `team/test_board`, `plan/test_plan`: a board stays within its window, and the plan knows
 32   | `team/test_drive.test_the_ceos_stop_is_honoured`
@@ -24,14 +24,16 @@ import pytest
 
 from podium.dsl.problem import ProgramError
 from podium.engine import Engine
-from podium.engine.call import ModelCall
+from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica
+from podium.engine.clients.chat import Collector
+from podium.engine.clients.dialects import PROFILES
 from podium.engine.event import CallFailed, NodeEnded
 from podium.engine.outcome import Failed
 from podium.engine.store import Store
 from podium.engine.testing import Say
 from podium.engine.testing.server import Answer, FakeServer, Seen, always
 
-from .bench import REAL, Till, compiled, over, play, team_file
+from .bench import ENDPOINT, REAL, Till, compiled, over, play, team_file
 
 pytestmark = pytest.mark.anyio
 
@@ -60,6 +62,36 @@ async def test_a_prompt_that_the_server_cut_makes_no_answer_and_is_asked_once() 
     assert "cut the prompt" in result.outcome.message
     assert result.attempt is None
     assert result.folded.total.amount.tokens == 4101  # it was paid for all the same
+
+
+# --- case 27 ----------------------------------------------------------------------------------------
+
+
+def asks(finish: str | None, arguments: str, *, done: bool) -> ModelReply:
+    """The reply to a stream with the call of a tool that ends with this word."""
+    call = ModelCall("a", "run", "m", (Message("user", "x"),), 1000)
+    collector = Collector(call, PROFILES["compatible"], "here")
+    tool = {"index": 0, "id": "x", "function": {"name": "f", "arguments": arguments}}
+    for delta, word in (({"tool_calls": [tool]}, None), ({}, finish)):
+        choice = {"index": 0, "delta": delta, "finish_reason": word}
+        collector.add(orjson.dumps({"choices": [choice]}).decode())
+    if done:
+        collector.add("[DONE]")
+    return collector.reply(Replica("r", "m", ENDPOINT, "", "m", 1))
+
+
+@pytest.mark.parametrize("finish", ["stop", "tool_calls", "function_call", "banana", None])
+def test_a_reply_asks_for_a_tool_if_it_has_a_call_whatever_it_ends_with(finish: str | None) -> None:
+    reply = asks(finish, '{"a":1}', done=True)
+    assert reply.finish == "tool_calls"
+    assert [call.arguments for call in reply.tool_calls] == [{"a": 1}]
+
+
+@pytest.mark.parametrize(("arguments", "done"), [('{"a":', True), ('{"a":1}', False)])
+def test_a_call_that_may_have_been_cut_is_none(arguments: str, done: bool) -> None:
+    with pytest.raises(CallError) as caught:
+        asks(None, arguments, done=done)
+    assert caught.value.kind == "cut"
 
 
 # --- case 28 ----------------------------------------------------------------------------------------
