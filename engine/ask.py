@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import anyio
+import anyio.lowlevel
 
 from .call import (
     BudgetExhausted,
@@ -22,7 +23,11 @@ from .call import (
     request_digest,
 )
 from .outcome import Exhausted, Failed
+from .pool import asking
 from .walk import READING_S, Guard, Here, Walk, budget_mark, no_room, recall
+
+# Steps of the loop from a call's answer to the attempt that comes of it; there are about five.
+_STEPS = 12
 
 
 async def ask(here: Here, call: Call) -> Reply:
@@ -36,7 +41,8 @@ async def ask(here: Here, call: Call) -> Reply:
     for guard in here.guards:
         guard.open[mark] = here.address
     await _in_time(here, call)
-    return await _answer(here, call, mark)
+    with asking(here.pledges if isinstance(call, ModelCall) else ()):
+        return await _answer(here, call, mark)
 
 
 async def ask_model(here: Here, call: ModelCall) -> ModelReply:
@@ -144,9 +150,17 @@ async def _refused(here: Here, error: BudgetExhausted) -> None:
         case "shrink":
             guard.shrunk = True
         case "fail":
+            await _rest_is_read()
             _fail(here, guard, no_room(here, error))
         case "best" | "vote":
             pass
+
+
+async def _rest_is_read() -> None:
+    """Let those go on who were answered in the same instant: a refusal often comes with the answer that used
+    the money up, and a replay knows that answer. A team's takes a few steps to become its submission."""
+    for _ in range(_STEPS):
+        await anyio.lowlevel.checkpoint()
 
 
 def _fail(here: Here, guard: Guard, why: str) -> None:

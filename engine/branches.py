@@ -12,8 +12,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from .event import AccountOpened
-from .ledger import NOTHING, Account, Amount, Limit
+from .ledger import Account, Limit
 from .outcome import Exhausted, Failed, Outcome, Stopped
+from .pool import NO_NEED, Need, Pledge, covers
 from .reduce import attempts_of
 from .value import Many
 from .walk import Body, Ended, Here, Race, ending, may_start, no_more, node, recall, skip
@@ -21,13 +22,13 @@ from .walk import Body, Ended, Here, Race, ending, may_start, no_more, node, rec
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One branch: its segment of the address, its form and name, what it does, a reply's worst cost."""
+    """One branch: its segment of the address, its form and name, what it does, what its answer takes."""
 
     segment: str
     kind: str
     label: str
     body: Body
-    reserve: Amount = NOTHING
+    need: Need = NO_NEED
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,15 @@ class _Group:
     race: Race = field(default_factory=Race)
     began: set[int] = field(default_factory=set[int])
     running: dict[int, str] = field(default_factory=dict[int, str])
+    pledges: dict[int, Pledge] = field(default_factory=dict[int, Pledge])
     ended: dict[int, Ended] = field(default_factory=dict[int, Ended])
     passed: int = 0
     changed: anyio.Event = field(default_factory=anyio.Event)
+
+    def tell(self) -> None:
+        """Something changed that a branch may wait for."""
+        self.changed.set()
+        self.changed = anyio.Event()
 
 
 async def gather(here: Here, jobs: Sequence[Job]) -> list[Ended]:
@@ -72,8 +79,8 @@ async def gather(here: Here, jobs: Sequence[Job]) -> list[Ended]:
 async def siblings(here: Here, jobs: Sequence[Job], rule: Rule) -> Ended:
     """Run the jobs as branches of the node at here; their attempts, flattened, are its value.
 
-    Branches start in order. Under a pooled budget one starts only while the pool could still pay a last reply
-    for each that runs and a first one for itself; if none runs it starts anyway and the ledger decides.
+    Branches start in order. Under a pooled budget one starts only while the pool covers, at worst, its own answer
+    and what those that run still need for theirs; if none runs it starts anyway and the ledger decides.
     """
     kept = cast(list[int] | None, recall(here.recorder, here.address, "kept"))
     group = _Group(here, jobs, rule, None if kept is None else frozenset(kept))
@@ -94,6 +101,9 @@ def _start(group: _Group, inside: Here, number: int, tasks: TaskGroup) -> None:
     place = inside.at(job.segment)
     if group.rule.split == "even":
         place = replace(place, account=_share(group, number))
+    elif any(room is not None for room in place.world.ledger.left(place.account)):
+        pledge = group.pledges[number] = Pledge(job.need, group.tell)
+        place = replace(place, causes=(*place.causes, pledge))
     group.began.add(number)
     group.running[number] = place.account
     tasks.start_soon(_branch, group, place, number, tasks)
@@ -109,8 +119,8 @@ async def _branch(group: _Group, place: Here, number: int, tasks: TaskGroup) -> 
         group.passed += any(attempt.passed for attempt in attempts_of(ended.value))
     finally:
         del group.running[number]
-        group.changed.set()
-        group.changed = anyio.Event()
+        group.pledges.pop(number, None)
+        group.tell()
     if group.kept is None and group.rule.passes is not None and group.passed >= group.rule.passes:
         group.here.recorder.decide(group.here.address, "kept", lambda: sorted(group.ended))
         group.race.lost = Stopped("lost")
@@ -130,11 +140,8 @@ async def _room(group: _Group, job: Job) -> None:
 def _covers(group: _Group, job: Job) -> bool:
     if group.rule.split == "even":
         return True
-    left = group.here.world.ledger.left(group.here.account)
-    times = len(group.running) + 1
-    return all(
-        room is None or room >= want * times for room, want in zip(left, job.reserve, strict=True)
-    )
+    here = group.here
+    return covers(here.world.ledger, here.account, group.pledges.values(), job.need)
 
 
 def _share(group: _Group, number: int) -> str:
@@ -184,12 +191,11 @@ def _bury(group: _Group) -> None:
     """End the branches that never began, and forget what lost ones left in the budgets around."""
     here = group.here
     lost = group.race.lost or group.kept is not None
-    why = Stopped("lost") if lost else no_more(here)
     left: set[str] = set()
     for number, job in enumerate(group.jobs, 1):
         place = here.at(job.segment)
         if number not in group.began:
-            skip(place, job.kind, job.label, why)
+            skip(place, job.kind, job.label, Stopped("lost") if lost else no_more(here))
         elif number not in group.ended:
             left.add(place.address)
     if left:

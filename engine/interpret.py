@@ -28,13 +28,14 @@ from podium.dsl.program import (
 from .agent import seed_of
 from .branches import Job, Rule, siblings
 from .forms import gives_many, kind_of, segment
-from .ledger import NOTHING, Amount, Limit
+from .ledger import Limit
 from .limit import limited, salvage
 from .outcome import STOP, Exhausted, Failed, Outcome, Paused
+from .pool import Need
 from .reduce import attempts_of, best, sample, top, vote
 from .rounds import fallback, repeat
 from .scope import World
-from .solo import act_alone, many_of, reserve
+from .solo import act_alone, many_of, need_of
 from .split import part_tasks, route_key
 from .team import drive
 from .value import Attempt, Many, Value
@@ -189,30 +190,28 @@ async def _then(flow: Then, value: Value, here: Here) -> Ended:
 
 async def _parallel(flow: Parallel, value: Value, here: Here) -> Ended:
     judged = flow.passes is not None
-    kinds = [(branch, reserve(here, branch.flow, value)) for branch in flow.branches]
-    each = [(branch.flow, held) for branch, held in kinds for _ in range(branch.count)]
+    kinds = [(branch, need_of(here, branch.flow, value)) for branch in flow.branches]
+    each = [(branch.flow, need) for branch, need in kinds for _ in range(branch.count)]
     jobs = [
-        _job(number, inner, value, reserve=held, judged=judged)
-        for number, (inner, held) in enumerate(each, 1)
+        _job(number, inner, value, need, judged=judged)
+        for number, (inner, need) in enumerate(each, 1)
     ]
     even = flow.split == "even" or (here.world.program.split == "even" and not here.branches)
     rule = Rule(flow.passes, flow.need, flow.inflight, "even" if even else "pooled")
     return await siblings(here, jobs, rule)
 
 
-def _job(
-    number: int, flow: Flow, value: Value, *, reserve: Amount = NOTHING, judged: bool = False
-) -> Job:
+def _job(number: int, flow: Flow, value: Value, need: Need, *, judged: bool = False) -> Job:
     async def body(place: Here) -> Ended:
         ended = await _form(flow, value, place)
         return await submitted(place, ended) if judged else ended
 
-    return Job(f"{number}.{flow.label}", kind_of(flow), flow.label, body, reserve)
+    return Job(f"{number}.{flow.label}", kind_of(flow), flow.label, body, need)
 
 
 async def _lift(flow: Lift, value: Value, here: Here) -> Ended:
     jobs = [
-        _job(number, flow.flow, attempt, reserve=reserve(here, flow.flow, attempt))
+        _job(number, flow.flow, attempt, need_of(here, flow.flow, attempt))
         for number, attempt in enumerate(many_of(value).attempts, 1)
     ]
     return await siblings(here, jobs, Rule())
@@ -267,7 +266,7 @@ async def _for_each(flow: ForEach, value: Value, here: Here) -> Ended:
 
     label, kind = flow.flow.label, kind_of(flow.flow)
     jobs = [
-        Job(f"{i}.{label}", kind, label, partial(part, task), reserve(here, flow.flow, task))
+        Job(f"{i}.{label}", kind, label, partial(part, task), need_of(here, flow.flow, task))
         for i, task in enumerate(tasks, 1)
     ]
     return await siblings(here, jobs, Rule())

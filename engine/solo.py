@@ -11,6 +11,7 @@ from .call import ModelCall
 from .forms import first_role
 from .ledger import NOTHING, Amount
 from .limit import limited
+from .pool import Need, least_calls, may_ask_more
 from .reduce import attempts_of
 from .tokens import worst
 from .value import Attempt, Json, Many, Value
@@ -69,7 +70,7 @@ def view_of(here: Here, role: Role, value: Value, attempt: Attempt | None) -> Vi
 
 
 def reserve(here: Here, flow: Flow, value: Value) -> Amount:
-    """The hold of the first call that flow makes: what a pool must have left for one more branch of it.
+    """The hold of the first call that flow makes.
 
     A prompt of a later round may be dearer: the ledger, not this figure, keeps the cap.
     """
@@ -81,6 +82,11 @@ def reserve(here: Here, flow: Flow, value: Value) -> Amount:
     messages = messages_of(role, view_of(here, role, value, attempt))
     call = ModelCall(here.address, here.account, turn.model, messages, turn.max_output)
     return worst(call, here.world.program.models[turn.model].price)
+
+
+def need_of(here: Here, flow: Flow, value: Value) -> Need:
+    """What an answer of flow takes, its calls as dear as the first one."""
+    return Need(reserve(here, flow, value), least_calls(flow), may_ask_more(flow))
 
 
 def many_of(value: Value | None) -> Many:

@@ -37,6 +37,7 @@ from .outcome import (
     word,
 )
 from .places import ByPlace
+from .pool import Pledge
 from .reduce import attempts_of, best
 from .scope import Recorder, World
 from .value import Attempt, Json, Value, Verdict
@@ -269,6 +270,10 @@ class Here:
     @property
     def recorder(self) -> Recorder:
         return self.walk.world.recorder
+
+    @property
+    def pledges(self) -> tuple[Pledge, ...]:
+        return tuple(cause for cause in self.causes if isinstance(cause, Pledge))
 
     @property
     def guards(self) -> tuple[Guard, ...]:
