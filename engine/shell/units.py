@@ -66,7 +66,7 @@ def price(text: str) -> Price:
         "cache_write": rates["input"],
         **rates,
     }
-    return Price(*(whole[name] for name in _RATES))
+    return Price(whole["input"], whole["cached"], whole["cache_write"], whole["output"])
 
 
 def _rate(text: str) -> tuple[str, int]:
