@@ -99,9 +99,12 @@ def _say_changes(store: Store, record: RunRecord, *, fork: bool) -> None:
 
 
 def chosen(store: Store, run: str | None) -> RunRecord:
-    """The run named, or the latest unfinished one. Raises ShellError."""
+    """The run named, which no process may own, or the latest unfinished one. Raises ShellError."""
     if run is not None:
-        return find_run(store, run)
+        named = find_run(store, run)
+        if (owner := store.owner(named.id)) is not None:
+            raise ShellError(str(RunOwned(named.id, owner.pid, owner.host)))
+        return named
     record = store.latest_unfinished()
     if record is not None:
         return record

@@ -430,6 +430,7 @@ def test_a_run_of_another_process_is_exit_2_and_names_it(
         assert result.exit_code == Exit.USAGE, result.stderr
         assert f"run {run} is being run by process {process.pid}" in result.stderr
         assert socket.gethostname() in result.stderr
+        assert "died" not in result.stderr
 
 
 def test_a_log_that_cannot_be_written_is_said_once_and_ends_no_run() -> None:
