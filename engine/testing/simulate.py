@@ -322,13 +322,17 @@ class _World:
 
 
 def left(engine: Engine, store: Store) -> Iterator[Violation]:
-    """What a life that ended in good order left behind: money held in the books, tries open on disk."""
+    """What a life that ended in good order left behind: money held in the books, tries open on disk.
+
+    Where it wrote no end, as it never began or the disk was full, the next life counts those tries as lost.
+    """
     for account in engine.ledger.accounts.values():
         if account.held != NOTHING:
             yield Violation("leftover", account.name, f"{account.held} is held after a life")
     for record in store.runs():
-        folded = fold(store.events(record.id))
-        if folded.held:
+        events = list(store.events(record.id))
+        folded = fold(events)
+        if folded.held and isinstance(events[-1].event, RunEnded):
             yield Violation("leftover", record.id, f"{folded.held} tries have no end after a life")
 
 

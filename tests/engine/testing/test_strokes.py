@@ -83,9 +83,8 @@ SMALL = {
     "fail": Form(TEAMS, "budget = [7 calls]\n  on_exhausted = fail"),
     "even": Form("parallel(3, split = even) of team(2) -> best", "budget = [9 calls]"),
     "timed": Form(TEAMS, "budget = [12s]"),
-    "by": Form(
-        "parallel(2) of team(2) -> best", "by = 00:01"
-    ),  # a minute after the run starts, where the machine keeps UTC
+    # A minute after the run starts, where the machine keeps UTC.
+    "by": Form("parallel(2) of team(2) -> best", "by = 00:01"),
     "baseline": Form("parallel(2) of agent -> best", task='baseline = "5"', same=True),
 }
 ORDERS = {
