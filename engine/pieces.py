@@ -1,6 +1,7 @@
 """Long texts kept in pieces: a text that was kept before and has grown, or lost its beginning, costs what is new.
 
-A text is cut after lines that its own words choose, so two texts that share a part share its pieces, wherever
+A text is cut after empty lines, which stand between messages on a board, so that a message is not cut anew with
+the next one, and after lines that its own words choose. So two texts that share a part share its pieces, wherever
 it stands. The list of the pieces' names is a text of short lines, kept in pieces in its turn, until it is short.
 Rows of (name, text) go out; they come back in by a function that reads one.
 """
@@ -77,11 +78,15 @@ def _cut(text: str) -> Iterator[str]:
             piece, size = [], 0
         piece.append(line)
         size += len(line)
-        if size >= LEAST and crc32(line.encode("utf-8", "surrogatepass")) % EVERY == 0:
+        if size >= LEAST and (line.isspace() or _chosen(line)):
             yield "".join(piece)
             piece, size = [], 0
     if piece:
         yield "".join(piece)
+
+
+def _chosen(line: str) -> bool:
+    return crc32(line.encode("utf-8", "surrogatepass")) % EVERY == 0
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -1,0 +1,217 @@
+"""What the parts cost that grow: admission with its queue, the journal with its events, the store with its text.
+
+Prints, each from one run:
+- CPU per admitted call with 10, 1,000 and 100,000 calls waiting, of many tenants, runs and agents;
+- events per second through the journal's group commit, against plain SQLite that writes the same rows in as
+  many transactions;
+- what a run of 10,000 calls on a history that grows to 200,000 tokens keeps, against its unique text, and the
+  memory it takes. `--calls 1000` is a quicker one.
+
+Run by hand:
+
+    python tests/bench/bench_scale.py
+"""
+
+import argparse
+import random
+import resource
+import sqlite3
+import tempfile
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from podium.dsl.program import Endpoint
+from podium.engine import CallAnswered, CallIntended
+from podium.engine.admit import Grant, Queue, admit
+from podium.engine.call import Message, ModelCall, ModelReply, Replica, Usage, reply_body
+from podium.engine.database import EventRow, connect, event_row, write
+from podium.engine.fleet import Fleet
+from podium.engine.journal import Journal, message_texts
+from podium.engine.ledger import Amount, Ledger, Limit
+from podium.engine.store import RunRecord, Store
+
+WORDS = Path(__file__).read_text("utf-8").split()
+
+
+def cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+# --- admission -------------------------------------------------------------------------------------
+
+
+def admission_us(waiting: int, turns: int = 3_000) -> float:
+    """CPU of one turn, in microseconds: a call ends, the next one goes, and another comes."""
+    ledger, fleet = Ledger(), Fleet(random.Random(0))
+    fleet.add("m", [Replica("r", "m", Endpoint("openai", "m", "http://m"), "http://m", "m", 8)])
+    for tenant in range(10):
+        ledger.open(f"tenant {tenant}", Limit())
+        for run in range(10):
+            ledger.open(f"run-{tenant}-{run}", Limit(), f"tenant {tenant}")
+    queue, chance = Queue(ledger, fleet), random.Random(1)
+
+    def arrive(number: int) -> None:
+        run = f"run-{chance.randrange(10)}-{chance.randrange(10)}"
+        call = ModelCall(f"main/{number % 5_000}.agent/c{number}", run, "m", (), 100)
+        queue.arrive(call, Amount(0, 100, 1))
+
+    for number in range(waiting):
+        arrive(number)
+    flying = [one.outcome for one in admit(queue, 0.0)]
+    began = cpu_s()
+    for turn in range(turns):
+        grant = flying.pop(0)
+        assert isinstance(grant, Grant)
+        queue.freed(grant)
+        queue.settled(grant, Amount(0, 60, 1))
+        arrive(waiting + turn)
+        flying += [one.outcome for one in admit(queue, float(turn))]
+    return (cpu_s() - began) / turns * 1e6
+
+
+# --- the journal -----------------------------------------------------------------------------------
+
+
+def intent(number: int, texts: tuple[str, ...] = ()) -> CallIntended:
+    at, held = f"main/{number}.agent/c1", Amount(0, 300, 1)
+    return CallIntended(at, 0, "run-1", "model", f"{number:064x}", held, "m", "m@host", texts)
+
+
+def answer(number: int, text: str, reasoning: str = "") -> CallAnswered:
+    usage = Usage(200, output=80)
+    reply = ModelReply(text, "stop", usage, "model", "m@host", reasoning)
+    at, spent = f"main/{number}.agent/c1", Amount(0, 280, 1)
+    return CallAnswered(at, 0, "run-1", spent, usage, reply_body(reply), 1.5)
+
+
+async def journalled(folder: Path, calls: int, at_once: int) -> tuple[float, list[list[EventRow]]]:
+    """Seconds, and the rows as they were committed together."""
+    store = Store.open(folder / "journal.db")
+    journal = store.create(RunRecord("run-1", "main", 0.0, ""))
+
+    async def one(first: int) -> None:
+        for number in range(first, calls, at_once):
+            await journal.commit([intent(number)])
+            await journal.commit([answer(number, "a word " * 40)])
+
+    with closing(store):
+        async with store.writing():
+            began = time.perf_counter()
+            async with anyio.create_task_group() as tasks:
+                for first in range(at_once):
+                    tasks.start_soon(one, first)
+            took = time.perf_counter() - began
+        rows = [event_row("run-1", stamped) for stamped in store.events("run-1")]
+        await journal.close()
+    return took, [rows[at : at + at_once] for at in range(0, len(rows), at_once)]
+
+
+def plain(folder: Path, batches: list[list[EventRow]]) -> float:
+    """Seconds that SQLite alone takes for the same rows, with as many waiting at once."""
+    with closing(connect(folder / "plain.db")) as db:
+        began = time.perf_counter()
+        for batch in batches:
+            write(db, batch, [], [])
+        return time.perf_counter() - began
+
+
+def journal_lines(calls: int = 10_000) -> None:
+    for at_once in (1, 100, 1_000):
+        made = min(calls, 1_000 * at_once)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            took, batches = anyio.run(journalled, folder, made, at_once)
+            alone = plain(folder, batches)
+        print(
+            f"{at_once:6} {2 * made:7} {2 * made / took:10,.0f} {2 * made / alone:10,.0f}"
+            f" {alone / took:6.2f}"
+        )
+
+
+# --- the store -------------------------------------------------------------------------------------
+
+
+def said(chance: random.Random, size: int) -> str:
+    """About so many characters of lines of words."""
+    words = [chance.choice(WORDS) for _ in range(size // 8)]
+    lines = (words[at : at + 12] for at in range(0, len(words), 12))
+    return "\n".join(" ".join(line) for line in lines)
+
+
+def prompt(posts: list[str], number: int, *, as_list: bool) -> list[Message]:
+    """The history as a team's board has it, one text, or as a chat has it, a message for each post."""
+    end = Message("user", f"You are #{number % 10}. Go on.")
+    if as_list:
+        return [Message("user", post) for post in posts] + [end]
+    return [Message("user", "The task.\n\n" + "\n\n".join(posts) + "\n\n" + end.content)]
+
+
+async def kept(path: Path, calls: int, size: int, thought: int, *, as_list: bool) -> int:
+    """Have a run of so many calls in the store at path; how much text its models wrote.
+
+    size: of a reply, thought: of the reasoning before it, which is not in the history; about, in characters.
+    The history grows to 800,000 characters, which is 200,000 tokens; then its oldest posts go.
+    """
+    chance, posts, unique = random.Random(0), list[str](), 0
+    long = 0
+    with closing(Store.open(path)) as store:
+        async with store.writing():
+            journal: Journal = store.create(RunRecord("run-1", "main", 0.0, ""))
+            for number in range(calls):
+                names, texts = message_texts(prompt(posts, number, as_list=as_list))
+                await journal.commit([intent(number, names)], texts)
+                reply, reasoning = said(chance, size), said(chance, thought)
+                await journal.commit([answer(number, reply, reasoning)])
+                posts.append(f"[{number}]\n{reply}")
+                long += len(posts[-1])
+                unique += len(reply) + len(reasoning)
+                while long > 800_000:
+                    long -= len(posts.pop(0))
+            await journal.close()
+    return unique
+
+
+def store_lines(calls: int) -> None:
+    for as_list, size, thought in (
+        (False, 3_200, 0),
+        (False, 800, 2_400),
+        (False, 800, 0),
+        (True, 800, 0),
+    ):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        began = cpu_s()
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name) / "runs.db"
+            unique = anyio.run(partial(kept, path, calls, size, thought, as_list=as_list))
+            with closing(sqlite3.connect(path)) as db:
+                db.execute("pragma wal_checkpoint(truncate)")
+            there = path.stat().st_size
+        grew = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        shape = "messages" if as_list else "one text"
+        print(
+            f"{shape:8} {calls:7} {size:6} {thought:8} {unique / 1e6:10.1f} {there / 1e6:9.1f}"
+            f" {there / unique:6.2f} {grew:8.0f} {(cpu_s() - began) / calls * 1e3:8.1f}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--calls", type=int, default=10_000)
+    calls: int = options.parse_args().calls
+    print("waiting  us a call")
+    for waiting in (10, 1_000, 100_000):
+        print(f"{waiting:7} {admission_us(waiting):10.0f}")
+    print("at once  events  journal/s    plain/s  ratio")
+    journal_lines()
+    print("history    calls  reply  thought  unique MB  store MB  ratio  more MB  ms/call")
+    store_lines(calls)
+
+
+if __name__ == "__main__":
+    main()
