@@ -32,7 +32,7 @@ async def limited(
     deadline only verifiers are still asked. The outcome is Exhausted unless what is returned passed.
     """
     name = account or _account(here)
-    seconds = _seconds(here, budget)
+    seconds = _seconds(here, name, budget)
     if account is None:
         open_account(here, name, limit_of(here, budget), here.account, seconds)
     failed = _earlier(here, name, "failed") if policy == "fail" else None
@@ -103,12 +103,15 @@ def limit_of(here: Here, budget: Budget) -> Limit:
     return Limit(*bounds)
 
 
-def _seconds(here: Here, budget: Budget) -> float | None:
-    """The budget's time, or its share of the nearest time around it, whichever is less."""
+def _seconds(here: Here, name: str, budget: Budget) -> float | None:
+    """The time of the account name: the budget's, or its share of the nearest time around it as that was when
+    it was opened, whichever is less."""
     around = next((g.seconds for g in reversed(here.guards) if g.seconds is not None), None)
     if budget.share is None or around is None:
         return budget.seconds
-    part = around * budget.share
+    mark = budget_mark(here, "seconds", name, here.address)
+    share = budget.share
+    part = here.recorder.decide(here.address, mark, lambda: around * share)
     return part if budget.seconds is None else min(part, budget.seconds)
 
 
@@ -130,7 +133,12 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
     mark = budget_mark(here, "time_up", guard.account, here.address)
     here.recorder.decide(here.address, mark, guard.now)
     for around in here.guards:
-        around.forget({here.address}, attempts=False)
+        around.forget({here.address}, attempts=guard.fails_by_time)
+    if guard.fails_by_time:
+        guard.attempts.clear()
+        of = here.world.named.shown(guard.account)
+        guard.ended = Failed("budget", f"the time budget of {of} is up")
+        return Ended(guard.ended)
     return Ended(Exhausted(guard.account, guard.dimension))
 
 

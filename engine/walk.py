@@ -144,6 +144,11 @@ class Guard:
         return min(self.ends, self.by)
 
     @property
+    def fails_by_time(self) -> bool:
+        """Whether it is to fail where its time is up. (A deadline by the clock ends a run; it never fails one.)"""
+        return self.policy == "fail" and self.dimension == "time"
+
+    @property
     def dimension(self) -> str:
         """What is up when time is up."""
         if self.cut is not None:
