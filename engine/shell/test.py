@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,7 +57,13 @@ class Opened:
 )
 @click.argument("file", type=click.Path())
 @click.argument("names", nargs=-1, metavar="[TEST]...")
-@click.option("--cases", default=300, show_default=True, help="How many cases in all.")
+@click.option(
+    "--cases",
+    type=click.IntRange(1),
+    default=300,
+    show_default=True,
+    help="How many cases in all.",
+)
 @click.option("--seed", default=0, show_default=True, help="Seed of every choice by chance.")
 @click.option("--time", "most", default="60s", show_default=True, help="Begin no case after that.")
 @click.option("--case", "number", type=click.IntRange(1), help="Only this case of each.")
@@ -96,6 +102,7 @@ def command(
     """
     doors = ctx.obj or Doors()
     try:
+        write = None if junit is None else _junit()
         here = opened(file, names, settings, params_file, allow, doors.environ)
         if not as_json:
             _say(here, quiet=quiet)
@@ -104,22 +111,33 @@ def command(
     except ProgramError as error:
         reject(error, as_json=as_json)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "trio":
+        if (said := _without(error)) is None:
             raise
-        raise ShellError(
-            "podium test needs trio: pip install 'podium[test]'", Exit.FAILED
-        ) from error
+        raise said from error
     options = _options(settings, params_file, allow)
     told = {one.subject.name: _told(one, file, seed, options) for one in checks}
-    if junit is not None:
-        from .junit import write
-
+    if write is not None and junit is not None:
         write(Path(junit), file, checks, told)
     if as_json:
         click.echo(safe_json(_json(file, seed, checks, told)))
     else:
         _report(checks, told, most, quiet=quiet)
     ctx.exit(_exit(checks))
+
+
+def _junit() -> Callable[..., None]:
+    """Loaded before anything is tried: what it needs may not be there."""
+    from .junit import write
+
+    return write
+
+
+def _without(error: ModuleNotFoundError) -> ShellError | None:
+    """What to say where a package is missing that only testing needs."""
+    name = (error.name or "").partition(".")[0]
+    if name not in ("trio", "junitparser"):
+        return None
+    return ShellError(f"this needs {name}: pip install 'podium[test]'", Exit.FAILED)
 
 
 # --- what is tested ------------------------------------------------------------------------------

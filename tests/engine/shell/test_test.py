@@ -149,6 +149,8 @@ def test_a_verifier_that_breaks_is_no_broken_promise(folder: Path) -> None:
         (("good.team", "answrs"), "did you mean `answers`?"),
         (("none.team",), "there is no file"),
         (("good.team", "--allow", "all"), "is not KIND:PATTERN"),
+        (("good.team", "--cases", "0"), "0 is not in the range x>=1"),
+        (("good.team", "--time", "soon"), "soon"),
     ],
 )
 def test_a_wrong_use_exits_with_2(words: tuple[str, ...], says: str) -> None:
@@ -171,9 +173,13 @@ def test_a_wrong_program_exits_with_2(text: str, folder: Path) -> None:
     assert test_of("wrong.team").exit_code == Exit.USAGE
 
 
-def test_without_trio_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "trio.testing", None)
-    done = test_of("good.team")
+@pytest.mark.parametrize("package", ["trio.testing", "junitparser"])
+def test_without_a_package_it_says_what_to_install(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "podium.engine.shell.junit", raising=False)
+    done = test_of("good.team", "--junit", "out.xml")
     assert done.exit_code == Exit.FAILED
     assert "pip install 'podium[test]'" in done.stderr
 
