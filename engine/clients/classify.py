@@ -214,7 +214,7 @@ def _judged(complaint: Complaint, wait: float | None, profile: Profile) -> tuple
         return "model", False
     for rule in RULES:
         if rule.words and complaint.status in rule.said_with and rule.words.search(said):
-            return rule.kind, False
+            return rule.kind, rule.kind == "server"
     if complaint.status == 402 and wait is not None:
         return "busy", False  # a budget for what is in flight, not an empty account
     return _by_status(complaint.status)

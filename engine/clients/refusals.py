@@ -106,5 +106,11 @@ RULES: tuple[Rule, ...] = (
         ),
         statuses=dict.fromkeys((409, 425, 429, 503, 529), False),
     ),
-    Rule("server", statuses=dict.fromkeys((408, 424, 499), True)),
+    Rule(
+        "server",
+        # TGI tells every failure inside of a stream as a 422.
+        words=_words(r"failed during generation"),
+        said_with=frozenset((422,)),
+        statuses=dict.fromkeys((408, 424, 499), True),
+    ),
 )

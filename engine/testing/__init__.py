@@ -1,7 +1,7 @@
 """What users need to test topologies without a model.
 
 `programs`, `commented` and `garbled` are strategies and need Hypothesis, which is loaded when one is first named;
-the rest does not.
+so is aiohttp with `dialect`, which gives servers that talk HTTP. The rest needs neither.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,29 +15,41 @@ from .scripted import Fail, Memory, Played, Say, ScriptedClient, play, scripted_
 from .simulate import Simulation, simulate
 
 if TYPE_CHECKING:
+    from .dialects import dialect
+    from .quirks import DIALECTS, Says
+    from .server import Answer, FakeServer
     from .strategies import commented, garbled, programs
 
-_STRATEGIES = ("commented", "garbled", "programs")
+_LATER = {
+    **dict.fromkeys(("commented", "garbled", "programs"), "strategies"),
+    **dict.fromkeys(("DIALECTS", "Says"), "quirks"),
+    **dict.fromkeys(("Answer", "FakeServer"), "server"),
+    "dialect": "dialects",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _STRATEGIES:
+    if name in _LATER:
         from importlib import import_module
 
-        return getattr(import_module(f"{__name__}.strategies"), name)
+        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
+    "DIALECTS",
     "FAULTS",
     "Agents",
+    "Answer",
     "Fail",
+    "FakeServer",
     "Fault",
     "Law",
     "Memory",
     "Placed",
     "Played",
     "Say",
+    "Says",
     "Schedule",
     "ScriptedClient",
     "Server",
@@ -46,6 +58,7 @@ __all__ = [
     "Speech",
     "Violation",
     "commented",
+    "dialect",
     "garbled",
     "in_virtual_time",
     "mark",

@@ -41,8 +41,8 @@ class Answer:
     sends none. finish: None sends no finish reason. error: an error object sent as an event in place of
     the finish. before: events sent first. body: raw bytes, cut into writes of `cut` bytes.
     delay_s: before the first byte; pause_s: between writes. stall: after the last write, nothing, and
-    the connection stays open. disconnect: after so many writes the connection is closed. keep_working:
-    like a server that does not notice its client has gone.
+    the connection stays open. disconnect: after so many writes the connection is closed. closes: it is
+    closed after the whole answer. keep_working: like a server that does not notice its client has gone.
     """
 
     text: str = "hello"
@@ -63,6 +63,7 @@ class Answer:
     pause_s: float = 0.0
     stall: bool = False
     disconnect: int | None = None
+    closes: bool = False
     keep_working: bool = False
 
 
@@ -228,6 +229,8 @@ class FakeServer:
             request.transport.close()  # without the end of the chunked body
             return response
         await response.write_eof()
+        if answer.closes and request.transport is not None:
+            request.transport.close()
         return response
 
     def _write(self, event: str, seen: Seen) -> None:

@@ -1,11 +1,20 @@
 """One table from refusals, recorded and made up, to kinds of failure."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from podium.engine.clients.classify import refusal, refused_field, retry_after, scrubbed
+from podium.engine.clients.classify import (
+    refusal,
+    refusal_inside,
+    refused_field,
+    retry_after,
+    scrubbed,
+)
+from podium.engine.clients.dialects import PROFILES
+from podium.engine.clients.profile import adjusted
 
 from .recorded import SERVERS, Exchange
 
@@ -51,6 +60,31 @@ def test_recorded_refusals(server: str, name: str, exchange: Exchange) -> None:
     assert len(problem.message) < 420
     assert "site-packages" not in problem.message
     assert problem.message.isprintable()
+
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+WORDED = json.loads((FIXTURES / "refusals.json").read_text("utf-8"))["refusals"]
+
+
+@pytest.mark.parametrize("one", WORDED, ids=lambda one: f"{one['dialect']} {one['status']}")
+def test_the_refusals_of_every_dialect(one: dict[str, Any]) -> None:
+    body = one["body"]
+    if one["status"] == 200:
+        problem = refusal_inside(body["error"], where="h", begun=False)
+    else:
+        raw = (body if isinstance(body, str) else json.dumps(body)).encode()
+        problem = refusal(one["status"], one["headers"], raw, where="h")
+    assert (problem.kind, problem.maybe_paid) == (one["kind"], one["paid"])
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"), [("busy_says", "busy"), ("overflow_says", "overflow")]
+)
+def test_a_model_block_can_say_what_its_server_means(field: str, expected: str) -> None:
+    profile = adjusted(PROFILES["compatible"], {field: "Over the rainbow"})
+    body = json.dumps(error("Somewhere over the RAINBOW", type="odd")).encode()
+    assert refusal(400, {}, body, where="h", profile=profile).kind == expected
+    assert refusal(400, {}, body, where="h").kind == "request"
 
 
 def kind(status: int, body: Any, **headers: str) -> str:

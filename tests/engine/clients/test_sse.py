@@ -88,3 +88,18 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
 
 def test_an_excerpt_is_one_short_line() -> None:
     assert excerpt("a\n  b\x1b" + "c" * 300, 10) == "a b" + "c" * 6 + "…"
+
+
+@pytest.mark.parametrize(
+    ("before", "events"),
+    [
+        (b"data: one\n", ["one\ntwo"]),
+        (b"event: x", []),
+        (b"data: one\r", ["one\ntwo"]),
+        (b"", ["two"]),
+    ],
+)
+def test_a_chunk_of_one_whole_event_still_belongs_to_what_came_before(
+    before: bytes, events: list[str]
+) -> None:
+    assert decoded(before, b"data: two\n\n") == events

@@ -1,6 +1,7 @@
 """Fragments of tool calls, as each kind of server sends them, to one form."""
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -8,7 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.engine.call import ModelReply, ToolCall, Usage, reply_body, reply_of
+from podium.dsl.program import Endpoint
+from podium.engine.call import (
+    Message,
+    ModelCall,
+    ModelReply,
+    Replica,
+    ToolCall,
+    Usage,
+    reply_body,
+    reply_of,
+)
+from podium.engine.clients.chat import Collector
+from podium.engine.clients.dialects import PROFILES
+from podium.engine.clients.sse import Decoder
 from podium.engine.clients.tool_calls import Fragments, arguments
 
 PARIS = ToolCall("a", "weather", {"city": "Paris"}, '{"city":"Paris"}')
@@ -140,3 +154,62 @@ def test_a_reply_with_calls_is_the_same_after_the_journal() -> None:
     reply = ModelReply("", "tool_calls", Usage(1, output=2), tool_calls=(PARIS,))
     assert reply_of(orjson.loads(orjson.dumps(reply_body(reply)))) == reply
     assert "tool_calls" not in reply_body(ModelReply("x", "stop", Usage()))
+
+
+RECORDED = {
+    (one["server"], one["name"]): one["body"].encode()
+    for one in orjson.loads(
+        (Path(__file__).parents[2] / "fixtures" / "tool_calls.json").read_bytes()
+    )["exchanges"]
+}
+CALL = ModelCall("a", "run", "m", (Message("user", "weather?"),), max_output=64)
+REPLICA = Replica("r", "m", Endpoint("openai", ""), "", "m", 1)
+
+
+def read(*chunks: bytes) -> ModelReply:
+    collector, decoder = Collector(CALL, PROFILES["vllm"], "x"), Decoder()
+    if chunks[0].startswith(b"{"):
+        collector.whole(b"".join(chunks))
+    else:
+        for chunk in chunks:
+            for event in decoder.feed(chunk):
+                collector.add(event)
+    return collector.reply(REPLICA)
+
+
+@pytest.mark.parametrize(
+    ("which", "finish", "name", "value"),
+    [
+        # A small model's arguments: a text in place of an object, or cut by the cap. No tool is called with them.
+        (("vllm-0.32.0-tools", "tools required"), "tool_calls", "get_weather", None),
+        (("vllm-0.32.0-tools", "tools named"), "tool_calls", "get_weather", None),
+        (("vllm-0.32.0-tools", "tools required, stream"), "tool_calls", "get_weather", None),
+        (("vllm-0.32.0-tools", "tools required, cut by the cap"), "length", None, None),
+        (("sglang-0.5.23-tools", "tools required, stream"), "length", "get_weather", None),
+        (("sglang-0.5.23-tools", "tools required, cut by the cap"), "length", None, None),
+        (
+            ("llama-cpp-python-0.3.36", "tools named"),
+            "tool_calls",
+            "get_weather",
+            {"city": "Paris"},
+        ),
+    ],
+)
+def test_recorded_calls(which: tuple[str, str], finish: str, name: str | None, value: Any) -> None:
+    found = read(RECORDED[which])
+    assert found.finish == finish
+    assert [(one.name, one.arguments) for one in found.tool_calls] == (
+        [(name, value)] if name else []
+    )
+
+
+@given(
+    st.sampled_from([which for which in RECORDED if "stream" in which[1]]),
+    st.lists(st.integers(0, 9_000)),
+)
+def test_recorded_calls_are_the_same_however_they_are_cut(
+    which: tuple[str, str], places: list[int]
+) -> None:
+    body = RECORDED[which]
+    edges = [0, *sorted(place % len(body) for place in places), len(body)]
+    assert read(*(body[a:b] for a, b in pairwise(edges))) == read(body)
