@@ -89,7 +89,7 @@ def _candidates(text: str, tokens: Sequence[Token], head: int) -> Iterator[_Cand
         token = tokens[at]
         depth += (token.type in CLOSERS) - (token.type in OPENER_OF)
         if token.type in _NAMES and _gives(text, token, tokens[at + 1 : at + 2]):
-            column = _column(text, token)
+            column = _column(text, tokens, at)
             if column is not None or tokens[at - 1].type not in _GIVES:
                 yield _Candidate(at, depth, column)
 
@@ -107,7 +107,7 @@ def _bare(
         token = tokens[at]
         depth += (token.type in CLOSERS) - (token.type in OPENER_OF)
         lone = token.type == "NAME" and at not in known and ends_value(tokens[at - 1])
-        if lone and _column(text, token) == left:
+        if lone and _column(text, tokens, at) == left:
             yield _Candidate(at, depth, left)
 
 
@@ -117,10 +117,10 @@ def _gives(text: str, name: Token, following: Sequence[Token]) -> bool:
     return bool(found) and "\n" not in text[end(name) : begin(following[0])]
 
 
-def _column(text: str, token: Token) -> int | None:
-    line = text.rfind("\n", 0, begin(token)) + 1
-    before = text[line : begin(token)]
-    return None if before.strip() else len(before)
+def _column(text: str, tokens: Sequence[Token], at: int) -> int | None:
+    """How far in tokens[at] stands, where it is the first on its line; there is one before it."""
+    gap = text[end(tokens[at - 1]) : begin(tokens[at])]
+    return len(gap) - gap.rfind("\n") - 1 if "\n" in gap else None
 
 
 def _stop(text: str, tokens: Sequence[Token], ends: list[int], candidates: list[_Candidate]) -> int:
