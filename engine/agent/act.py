@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from podium.dsl.program import Program, Role, Sampling
 
-from ..call import CallError, Message, ModelCall, ModelReply
+from ..call import BudgetExhausted, CallError, Message, ModelCall, ModelReply
 from ..value import Attempt, Json
 from .prompt import View, clip, fit_tokens, render
 from .shape import Unreadable, failure_value, parse, schema
@@ -83,18 +83,23 @@ def prompt_tokens(messages: tuple[Message, ...]) -> int:
 async def act(ask: Ask, role: Role, messages: tuple[Message, ...], turn: Turn) -> Attempt:
     """The agent's attempt. Raises CallError (`reply` where there is none to be read) and BudgetExhausted.
 
-    Calls are numbered: `address/c1`, and `address/c2` where a structured reply is asked for again. A cap that
-    would not fit into the window beside this prompt is lowered to what is left, down to 64 tokens.
+    Calls are numbered: `address/c1`, and `address/c2` where a structured reply is asked for again. A reply that
+    stays unreadable, or that no budget has room to ask for again, is what the program declares for it. A cap
+    that would not fit into the window beside this prompt is lowered to what is left, down to 64 tokens.
     """
     reply = await ask(call_of(role, messages, turn, 1))
     if role.output is None:
         return _free(reply, turn)
-    answer = parse(role.output, reply.text)
+    answer, declared = parse(role.output, reply.text), failure_value(role.output)
     if isinstance(answer, Unreadable):
-        reply = await ask(call_of(role, _complain(messages, reply, answer), turn, 2))
-        answer = parse(role.output, reply.text)
+        try:
+            reply = await ask(call_of(role, _complain(messages, reply, answer), turn, 2))
+        except BudgetExhausted:
+            if declared is None:
+                raise
+        else:
+            answer = parse(role.output, reply.text)
     if isinstance(answer, Unreadable):
-        declared = failure_value(role.output)
         if declared is None:
             raise CallError("reply", f"the reply cannot be read: {answer.why}")
         answer = declared

@@ -216,27 +216,19 @@ class _Reply:
 
     def whole(self) -> Json:
         words, _ = self.words()
-        calls = [
-            {
-                "id": f"call_{i}_{name}",
-                "type": "function",
-                "function": {"name": name, "arguments": text},
-            }
-            for i, (name, text) in enumerate(self.says.tools)
-        ]
-        message: dict[str, Json] = {"role": "assistant", "content": "".join(words)}
+        message: _Delta = {"role": "assistant", "content": "".join(words)}
         if self.kind.reasoning and self.says.reasoning:
             message[self.kind.reasoning] = self.says.reasoning
-        choice: Json = {
-            "index": 0,
-            "message": message | ({"tool_calls": calls} if calls else {}),
-            "finish_reason": self.deltas()[1],
-        }
-        told: dict[str, Json] = {} if self.says.trouble == "no_usage" else {"usage": self.usage()}
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "model": MODEL,
-            "choices": [choice],
-            **told,
-        }
+        if self.says.tools:
+            message["tool_calls"] = [
+                _Delta(
+                    id=f"call_{index}_{name}",
+                    type="function",
+                    function={"name": name, "arguments": text},
+                )
+                for index, (name, text) in enumerate(self.says.tools)
+            ]
+        choice: Json = {"index": 0, "message": message, "finish_reason": self.deltas()[1]}
+        told: _Delta = {} if self.says.trouble == "no_usage" else {"usage": self.usage()}
+        head: _Delta = {"id": "chatcmpl-1", "object": "chat.completion", "model": MODEL}
+        return {**head, "choices": [choice], **told}

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import trio.testing
 
-from podium.dsl.program import OutputField, Sampling
+from podium.dsl.program import Budget, OutputField, Sampling
 from podium.engine.agent import cap_of, seed_of, window_of
 from podium.engine.agent.act import merged
-from podium.engine.outcome import Failed, Finished
+from podium.engine.outcome import Exhausted, Failed, Finished
 from podium.engine.testing import Say, ScriptedClient, play
 from podium.engine.testing.handmade import agent, program, role, template
 
@@ -111,3 +111,23 @@ async def test_a_readable_reply_that_was_cut_is_marked() -> None:
     assert played.result.value is not None
     assert played.result.value.cut
     assert isinstance(played.result.outcome, Failed)
+
+
+@pytest.mark.anyio
+async def test_a_reply_no_budget_has_room_to_ask_for_again_is_the_declared_value() -> None:
+    lenient = replace(SHAPED, output=(OutputField("n", "int", default=0),))
+    whole = replace(program(agent(lenient)), budget=Budget(calls=1))
+    played = await play(whole, ScriptedClient(["five"]))
+    assert played.calls == ["main/shaped/c1"]
+    assert played.result.value is not None
+    assert played.result.value.answer == {"n": 0}
+    again = await play(whole, ScriptedClient([]), memory=played.memory)
+    assert (again.calls, again.result.value) == ([], played.result.value)
+
+
+@pytest.mark.anyio
+async def test_without_a_declared_value_the_budget_is_what_ended_it() -> None:
+    whole = replace(program(agent(SHAPED)), budget=Budget(calls=1))
+    played = await play(whole, ScriptedClient(["five"]))
+    assert played.calls == ["main/shaped/c1"]
+    assert isinstance(played.result.outcome, Exhausted)
