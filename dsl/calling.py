@@ -303,21 +303,15 @@ def bind(
         if arg.name is not None:
             parameter = by_name.get(arg.name)
             if parameter is None and not rest_named:
-                help_ = did_you_mean(arg.name, by_name) or _takes(by_name)
-                instead = "".join(near(arg.name, by_name, 1))
-                context.error(
-                    "E111", f"{what} takes no `{arg.name}`", at, help=help_, instead=instead
-                )
+                _takes_none(context, what, arg.name, by_name, at)
                 wrong.add(arg.name)
                 continue
         elif position < len(parameters) and (rest is None or rest_named):
             parameter = parameters[position]
             position += 1
         elif rest is None:
-            count = len(parameters)
-            context.error(
-                "E113", f"{what} takes {_arguments(count)} at most", at, help=_takes(by_name)
-            )
+            most = f"{what} takes {_arguments(len(parameters))} at most"
+            context.error("E113", most, at, help=_takes(by_name))
             continue
         if parameter is None:
             value = context.value(arg.value, scope, rest or ANY)
@@ -329,6 +323,18 @@ def bind(
             bound[parameter.name] = Argument(value, scope.place(arg.value.span))
     _missing(context, what, parameters, bound, wrong, place)
     return bound, others
+
+
+def _takes_none(
+    context: Context, what: str, name: str, known: Mapping[str, Parameter], place: Place
+) -> None:
+    context.error(
+        "E111",
+        f"{what} takes no `{name}`",
+        place,
+        help=did_you_mean(name, known) or _takes(known),
+        instead="".join(near(name, known, 1)),
+    )
 
 
 def _missing(
