@@ -132,7 +132,10 @@ def test_what_a_page_shows_is_compared_line_by_line(prints: str, shown: str, fit
     assert bool(pattern(prints).fullmatch(shown + "\n")) is fits
 
 
-@pytest.mark.parametrize("script", ["write_reference.py", "write_problems.py", "write_stdlib.py"])
+@pytest.mark.parametrize(
+    "script",
+    ["write_reference.py", "write_problems.py", "write_stdlib.py", "write_dialects.py"],
+)
 def test_what_is_written_from_tables_is_what_they_say(script: str) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / script, "--check"],
@@ -219,3 +222,13 @@ def test_the_property_tests_of_the_page_pass(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_fake_servers_of_the_page_do_as_it_says() -> None:
+    page = (ROOT / "docs" / "dialects.md").read_text("utf-8")
+    [program] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout.split(), done.returncode) == (["hi", "cut"], 0), done.stderr

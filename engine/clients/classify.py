@@ -32,6 +32,12 @@ class Complaint:
     param: str = ""
 
 
+_WORDS: tuple[tuple[FailureKind, frozenset[int], re.Pattern[str]], ...] = tuple(
+    (rule.kind, rule.said_with, re.compile("|".join(rule.words), re.IGNORECASE))
+    for rule in RULES
+    if rule.words
+)
+
 # 404 and 405 without a word of the protocol are a wrong address more often than a wrong request.
 _ADVICE: Mapping[FailureKind, str] = {
     "credentials": "the key is missing or not accepted",
@@ -212,9 +218,9 @@ def _judged(complaint: Complaint, wait: float | None, profile: Profile) -> tuple
             return rule.kind, False
     if complaint.param == "model" and complaint.status in (400, 404):
         return "model", False
-    for rule in RULES:
-        if rule.words and complaint.status in rule.said_with and rule.words.search(said):
-            return rule.kind, rule.kind == "server"
+    for kind, statuses, words in _WORDS:
+        if complaint.status in statuses and words.search(said):
+            return kind, kind == "server"
     if complaint.status == 402 and wait is not None:
         return "busy", False  # a budget for what is in flight, not an empty account
     return _by_status(complaint.status)

@@ -5,7 +5,6 @@ one status is many things: 429 is pace, overload or an empty account; 400 is a w
 long. Words of a message decide where there is no code, and a bare status where there are no words.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -14,23 +13,20 @@ from ..call import FailureKind
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """codes: of `code`, `type` or `error_type`, in lower case. words: looked for in messages of said_with, a
-    set of statuses. statuses: that mean it by themselves, and whether work may have been paid then.
+    """codes: of `code`, `type` or `error_type`, in lower case. words: patterns looked for, in any case, in
+    messages of said_with, a set of statuses. statuses: that mean it by themselves, and whether work may have
+    been paid then.
     """
 
     kind: FailureKind
     codes: frozenset[str] = frozenset()
-    words: re.Pattern[str] | None = None
+    words: tuple[str, ...] = ()
     said_with: frozenset[int] = frozenset()
     statuses: Mapping[int, bool] = field(default_factory=dict[int, bool])
 
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
-
-
-def _words(*parts: str) -> re.Pattern[str]:
-    return re.compile("|".join(parts), re.IGNORECASE)
 
 
 # The first row that fits decides: over codes, then over words, then over statuses.
@@ -42,7 +38,10 @@ RULES: tuple[Rule, ...] = (
             " project_spend_limit_exceeded organization_usage_limit_exceeded billing_not_active"
             " billing_hard_limit_reached insufficient_balance account_suspended"
         ),
-        words=_words(r"\bquota\b.{0,80}billing", r"insufficient (balance|credits|funds)"),
+        words=(
+            r"\bquota\b.{0,80}billing",
+            r"insufficient (balance|credits|funds)",
+        ),
         said_with=frozenset((402, 403, 412, 429)),
         statuses={402: False, 412: False},
     ),
@@ -53,7 +52,7 @@ RULES: tuple[Rule, ...] = (
             " max_tokens_exceeded model_context_window_exceeded"
         ),
         # Read in the sources of servers that give no code.
-        words=_words(
+        words=(
             r"maximum context length",
             r"(than|exceeds?) the (model's|available) (maximum )?context",
             r"longer than the maximum model length",
@@ -71,7 +70,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "model",
         codes=_set("model_not_found model_not_available deploymentnotfound"),
-        words=_words(
+        words=(
             r"model .{0,120}(does not exist|not found|is not available|not supported)",
             r"no such model",
             r"unknown model",
@@ -85,7 +84,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "request",
         codes=_set("content_filter content_policy_violation invalid_prompt cyber_policy"),
-        words=_words(r"requires moderation", r"was flagged", r"content management policy"),
+        words=(
+            r"requires moderation",
+            r"was flagged",
+            r"content management policy",
+        ),
         said_with=frozenset((400, 403)),
         statuses={501: False},
     ),
@@ -94,7 +97,11 @@ RULES: tuple[Rule, ...] = (
         codes=_set(
             "invalid_api_key authentication_error permission_error permission_denied account_deactivated"
         ),
-        words=_words(r"api[ _-]?key", r"unauthori[sz]ed", r"authentication"),
+        words=(
+            r"api[ _-]?key",
+            r"unauthori[sz]ed",
+            r"authentication",
+        ),
         said_with=frozenset((400, 403)),
         statuses={401: False, 403: False},
     ),
@@ -109,7 +116,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "server",
         # TGI tells every failure inside of a stream as a 422.
-        words=_words(r"failed during generation"),
+        words=(r"failed during generation",),
         said_with=frozenset((422,)),
         statuses=dict.fromkeys((408, 424, 499), True),
     ),
