@@ -1,6 +1,7 @@
 """Where calls go: even load, the same group on the same replica, limits kept."""
 
 import random
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -194,3 +195,25 @@ def test_a_closed_endpoint_is_asked_again_by_a_later_run() -> None:
     assert isinstance(refusal, CallError)
     assert refusal.kind == "credentials"
     assert places.refusal("m", 60.0) is None
+
+
+def test_two_keys_share_the_slots_and_rates_of_a_server_and_not_its_refusals() -> None:
+    fleet = Fleet(random.Random(0))
+    ours = Replica(
+        "fast@there", "fast", Endpoint("openai", "m"), "http://there", "m", 2, key_mark="a"
+    )
+    theirs = replace(ours, name="other@there", model="other", key_mark="b")
+    limits = Limits(calls=(3, 60.0))
+    fleet.add("fast", [ours], limits)
+    fleet.add("other", [theirs], limits)
+    assert fleet.place("fast", "", 1, 0.0) == ours
+    assert fleet.place("other", "", 1, 0.0) == theirs
+    assert fleet.place("fast", "", 1, 0.0) is fleet.place("other", "", 1, 0.0) is None
+    fleet.failed(ours, CallError("credentials", "the key is refused"), 0.0)
+    fleet.give_back(ours)
+    assert fleet.refusal("fast", 1.0) is not None
+    assert fleet.refusal("other", 1.0) is None
+    assert fleet.place("other", "", 1, 1.0) == theirs
+    fleet.give_back(theirs)
+    assert fleet.place("other", "", 1, 2.0) is None  # three calls a minute, whoever's key is used
+    assert fleet.place("other", "", 1, 61.0) == theirs
