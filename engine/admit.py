@@ -8,6 +8,8 @@ comes the account above runs that was served least, of its runs the least served
 its node, whose own calls come in order of arrival. Pools whose models stand on the same servers take turns
 in the same way. In the line of the account that refused it, a call waits for money: first come, first
 served. A change wakes the places it concerns and no others.
+
+Long because the pure decision and the door that waits for it share every field of the queue.
 """
 
 import math
