@@ -186,7 +186,8 @@ def test_the_page_on_embedding_names_every_event() -> None:
 @pytest.mark.slow
 def test_the_simulation_of_the_page_keeps_its_promises() -> None:
     page = (ROOT / "docs" / "simulator.md").read_text("utf-8")
-    [program] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    parts: list[str] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    program = "".join(parts)
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )

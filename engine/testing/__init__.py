@@ -13,6 +13,7 @@ from .fleet import Server, SimulatedFleet
 from .invariants import Violation, violations
 from .scripted import Fail, Memory, Played, Say, ScriptedClient, play, scripted_world
 from .simulate import Simulation, simulate
+from .strokes import Stroke, struck
 
 if TYPE_CHECKING:
     from .dialects import dialect
@@ -56,6 +57,7 @@ __all__ = [
     "SimulatedFleet",
     "Simulation",
     "Speech",
+    "Stroke",
     "Violation",
     "commented",
     "dialect",
@@ -72,5 +74,6 @@ __all__ = [
     "scripted_world",
     "simpler",
     "simulate",
+    "struck",
     "violations",
 ]

@@ -101,7 +101,7 @@ def test_every_promise_is_kept(flow: str, seed: int) -> None:
     assert not simulation.violations, simulation.told()
 
 
-@pytest.mark.server  # no server: a minute, for the machine that runs every test
+@pytest.mark.long
 @pytest.mark.parametrize("flow", FLOWS)
 def test_every_promise_is_kept_under_many_schedules(flow: str) -> None:
     for seed in range(60):
