@@ -176,7 +176,8 @@ def _gauges() -> str:
         "tokens of prompts",
         "found in the cache",
     )
-    return _table(head, rows)
+    asked = "`HttpClient.load(replica)` reads them; `HttpClient.count(call, replica)` asks for a prompt's tokens."
+    return f"{asked}\n\n{_table(head, rows)}"
 
 
 def _refusals() -> str:

@@ -210,8 +210,8 @@ def _quoted(body: bytes, secrets: Iterable[str]) -> str:
 
 def _judged(complaint: Complaint, wait: float | None, profile: Profile) -> tuple[FailureKind, bool]:
     said = complaint.message.lower()
-    for kind, words in _own_words(profile):
-        if words and words.lower() in said:
+    for kind, phrase in _own_words(profile):
+        if phrase and phrase.lower() in said:
             return kind, False
     for rule in RULES:
         if rule.codes.intersection(complaint.codes):

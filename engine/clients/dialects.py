@@ -31,11 +31,9 @@ _COMMON = ("temperature", "top_p")
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """Names in the server's /metrics, without `_total`; the first that is there counts.
+    """Names in the server's /metrics, without `_total`; the first that is there counts. See `gauges.Load`.
 
-    running, waiting: requests. cache: the share of its KV cache in use, 0 to 1. read, hit: tokens of
-    prompts so far, and those of them found in its prompt cache; hit None of read, where read leaves
-    them out, is no share.
+    read_has_hit: whether the tokens read include those found in its cache.
     """
 
     running: tuple[str, ...] = ()
@@ -43,6 +41,7 @@ class Gauges:
     cache: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     hit: tuple[str, ...] = ()
+    read_has_hit: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +227,7 @@ _TABLE = (
             waiting=("llamacpp:requests_deferred",),
             read=("llamacpp:prompt_tokens",),
             hit=("llamacpp:prompt_tokens_cached",),
+            read_has_hit=False,
         ),
     ),
     Profile(

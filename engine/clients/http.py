@@ -29,18 +29,17 @@ from .body import droppable, request, without
 from .body import headers as affinity
 from .chat import Collector
 from .classify import UNKNOWN, refusal, refused_field, scrubbed
+from .collect import collect
 from .dialects import PROFILES, Profile
 from .discover import choose, context_of, listed, slots_of
 from .first import Trial
+from .gauges import Load, load_of, tokens_of
 from .local import LocalServer, local_server
 from .loose import mapping, parsed
 from .profile import adjusted, recognise
-from .sse import Decoder, TooLong
 from .wire import Answer, Stream, Wire
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
-# After the terminator the end of the body comes at once, or the connection is not worth keeping.
-DRAIN_S = 0.05
 
 
 def _quiet(_: str) -> None:
@@ -208,13 +207,46 @@ class HttpClient:
             return {}
         return mapping(parsed(answer.body)) if answer.status == 200 else {}
 
+    async def load(self, replica: Replica) -> Load | None:
+        """What the server tells of its load now; None where its dialect has no gauges, or they are off.
+
+        Raises CallError where the server is not there.
+        """
+        place, profile = await self._address(replica.endpoint), self._profile(replica)
+        if not profile.metrics:
+            return None
+        url = place.root + profile.metrics
+        answer = await self._wire.fetch(url, place.headers, where=replica.name)
+        return load_of(answer.body, profile.gauges) if answer.status == 200 else None
+
+    async def count(self, call: ModelCall, replica: Replica) -> int | None:
+        """The tokens of call's prompt by the server's own tokenizer, template included; None where it does not
+        count. Raises CallError where the server is not there.
+        """
+        place, profile = await self._address(replica.endpoint), self._profile(replica)
+        if not profile.count:
+            return None
+        asked = {name: request(call, replica, profile)[name] for name in ("model", "messages")}
+        async with self._wire.post(
+            place.root + profile.count,
+            {**place.headers, "Content-Type": "application/json"},
+            orjson.dumps(asked),
+            where=replica.name,
+            reuse=profile.reuses_connections,
+            idle_s=profile.idle_s,
+        ) as stream:
+            return tokens_of(await stream.body()) if stream.status == 200 else None
+
+    def _profile(self, replica: Replica) -> Profile:
+        return self._profiles.get(_profile_key(replica), PROFILES[replica.profile])
+
     # --- one try ---------------------------------------------------------------------------------
 
     async def send(self, call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
         """One try. A field that this server refuses, and that the program did not ask for, is left out
         or renamed at once: such a refusal cost nothing. What then worked is remembered."""
         place = await self._address(replica.endpoint)
-        profile = self._profiles.get(_profile_key(replica), PROFILES[replica.profile])
+        profile = self._profile(replica)
         body = request(call, replica, profile)
         changes = self._changes.get(_profile_key(replica), ())
         for name in changes:
@@ -284,7 +316,7 @@ class HttpClient:
             if first:
                 stream.begun = partial(_begun, trial, stream, profile.idle_s)
             collector = Collector(call, profile, replica.name, self._hidden(place))
-            await _collect(stream, collector, profile)
+            await collect(stream, collector, profile)
             return collector.reply(replica)
 
     def _refusal(
@@ -316,43 +348,6 @@ def _begun(trial: Trial, stream: Stream, idle_s: float) -> None:
 def _base(replica: Replica, place: Address) -> str:
     """What the routes lie under. An embedded server that crashed has been started again, on another port."""
     return place.base if replica.endpoint.kind == "local" else replica.url
-
-
-async def _collect(stream: Stream, collector: Collector, profile: Profile) -> None:
-    if "json" in stream.headers.get("content-type", ""):
-        return collector.whole(await stream.body())
-    decoder = Decoder()
-    try:
-        await _read(stream, decoder, collector, profile.stuck_s)
-    except TooLong as problem:
-        raise CallError("protocol", f"{collector.where} sent {problem}", maybe_paid=True) from None
-    except CallError as problem:
-        problem.usage = problem.usage or collector.counted()
-        if problem.kind not in ("cut", "silent") or collector.finish is None:
-            raise
-        return None  # the reply was complete; only its usage or its terminator is missing
-    for event in decoder.end():
-        collector.add(event)
-    if profile.reuses_connections and collector.done:
-        with anyio.move_on_after(DRAIN_S):
-            while await stream.read():
-                pass
-    return None
-
-
-async def _read(stream: Stream, decoder: Decoder, collector: Collector, stuck_s: float) -> None:
-    """Read until the terminator or the end. Comments show that the server lives, but not for ever."""
-    silent_since: float | None = None
-    while not collector.done and (chunk := await stream.read()):
-        if events := decoder.feed(chunk):
-            for event in events:
-                collector.add(event)
-            silent_since = None
-        elif silent_since is None:
-            silent_since = anyio.current_time()
-        elif anyio.current_time() - silent_since > stuck_s:
-            why = f"{collector.where} sent nothing but comments for {stuck_s:.0f} s"
-            raise CallError("silent", why, maybe_paid=True)
 
 
 def as_uuid(request_id: str) -> str:
