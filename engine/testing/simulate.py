@@ -39,7 +39,7 @@ from .invariants import Book, Books, Violation, above, billed, books, sum_of, vi
 from .judging import SimulatedJudging
 from .loop import cancel_natively, uncancel
 from .replay import EPOCH, replayed
-from .strokes import Arm, Stroke, paid_once
+from .strokes import Arm, Stroke, overcharged, paid_once
 from .weather import Weather
 
 DAY_S = 86_400.0
@@ -314,7 +314,13 @@ class _World:
             self.lives,
             client.sent,
             transcript_hash(events),
-            (*self.wrong, *found, *paid_once(events), *billed(_spent(events), client.generated)),
+            (
+                *self.wrong,
+                *found,
+                *paid_once(events),
+                *overcharged(events, client.generated),
+                *billed(_spent(events), client.generated),
+            ),
             self.error,
             tuple(self.arm.steps),
             tuple(self.arm.records),

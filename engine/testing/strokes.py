@@ -101,6 +101,14 @@ def _differs(whole: "Simulation", one: "Simulation", *, same: bool) -> Iterable[
         yield Violation("replay", one.program.name, text)
 
 
+def overcharged(events: Iterable[Stamped], generated: int) -> Iterable[Violation]:
+    """No answer is charged more than once: what servers told of their answers is within their bill."""
+    answers = (s.event for s in events if isinstance(s.event, CallAnswered))
+    told = sum(one.spent.tokens for one in answers if not one.usage.estimated)
+    if told > generated:
+        yield Violation("bill", "", f"{told} tokens are charged for answers, {generated} generated")
+
+
 def paid_once(events: Iterable[Stamped]) -> Iterable[Violation]:
     """No call is sent again where an answer to it is on record."""
     answered: set[str] = set()

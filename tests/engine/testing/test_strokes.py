@@ -16,13 +16,14 @@ from podium.dsl.compile import Choice, compile_run
 from podium.dsl.library import MemoryLibrary
 from podium.dsl.program import Program
 from podium.dsl.source import Source
-from podium.engine.event import Decided, Ordered, RunStarted
+from podium.engine.database import write
+from podium.engine.event import CallAnswered, CallIntended, Decided, Ordered, RunStarted
 from podium.engine.outcome import Paused
 from podium.engine.testing import Server, Simulation, simulate
 from podium.engine.testing.clock import Backend
-from podium.engine.testing.grow import FORMS
+from podium.engine.testing.disk import Killed, Moment, simulated_disk
 from podium.engine.testing.strategies import Generated, programs
-from podium.engine.testing.strokes import How, Stroke, struck
+from podium.engine.testing.strokes import How, Stroke, overcharged, paid_once, struck
 
 FILE = """
 edition 2026
@@ -200,9 +201,28 @@ def test_a_stop_that_took_effect_holds_in_the_next_life() -> None:
     assert held
 
 
-# --- generated programs --------------------------------------------------------------------------
+def test_a_call_that_is_sent_again_or_charged_twice_is_told() -> None:
+    events = simulated(SMALL["parallel"], ()).events
+    tokens = sum(s.event.spent.tokens for s in events if isinstance(s.event, CallAnswered))
+    again = next(s for s in events if isinstance(s.event, CallIntended))
+    assert not [*paid_once(events), *overcharged(events, tokens)]
+    assert [one.promise for one in paid_once([*events, again])] == ["bill"]
+    assert [one.promise for one in overcharged(events, tokens - 1)] == ["bill"]
 
-ORDERLESS = FORMS - {"repeat", "standard", "limited"}
+
+@pytest.mark.parametrize(("moment", "kept"), [("before", 1), ("torn", 1), ("written", 2)])
+def test_a_record_that_was_torn_leaves_nothing(moment: Moment, kept: int) -> None:
+    disk = simulated_disk()
+    disk.begin_life((1, moment))
+    write(disk, [], [("a", "first")], [])
+    for _ in range(2):  # the second try comes from a process that is dead
+        with pytest.raises(Killed):
+            write(disk, [], [("b", "second")], [])
+    assert disk.execute("select count(*) from blobs").fetchone() == (kept,)
+    disk.close()
+
+
+# --- generated programs --------------------------------------------------------------------------
 
 
 def made_of(made: Generated) -> Program:
@@ -248,7 +268,7 @@ def test_a_generated_program_struck_anywhere_keeps_its_promises(made: Generated,
 @pytest.mark.long
 @pytest.mark.parametrize("backend", ["trio", "asyncio"])
 def test_generated_programs_struck_anywhere_keep_their_promises(backend: Backend) -> None:
-    @sample(150)
+    @sample(80)
     @given(made=programs(), seed=st.integers(0, 99))
     def each(made: Generated, seed: int) -> None:
         tried(made_of(made), random.Random(seed), backend, 5)
