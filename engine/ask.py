@@ -72,7 +72,9 @@ async def _answer(here: Here, call: Call, mark: str) -> Reply:
         _no_answer(here, mark, "budget", error.account, error.dimension)
         raise
     except Interrupted as error:
-        await here.walk.pause(error.cause if isinstance(error, Pausing) else str(error) or "user")
+        if isinstance(error, Pausing):
+            await here.walk.pause(error.cause, str(error))
+        await here.walk.pause(str(error) or "user")
         raise
     _close(here, mark)
     return reply

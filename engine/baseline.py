@@ -48,7 +48,7 @@ async def score_baselines(world: World, tasks: Sequence[tuple[str, Task]]) -> Ou
         group.cancel_scope.cancel()
     if ends:  # before a pause: where verifiers err one after another, the run would pause for that
         return ends[0]
-    return None if walk.paused is None else Paused(walk.paused)
+    return None if walk.paused is None else Paused(walk.paused, walk.told)
 
 
 async def _watch(walk: Walk, group: TaskGroup) -> None:

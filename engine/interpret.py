@@ -67,7 +67,7 @@ async def run(world: World, task: Task | None) -> Result:
         result = await _run(walk, task or _NO_TASK)
         tasks.cancel_scope.cancel()
     if walk.paused is not None or result is None:
-        return Result(Paused(walk.paused or "user"), walk.best)
+        return Result(Paused(walk.paused or "user", walk.told), walk.best)
     return result
 
 

@@ -230,21 +230,22 @@ class Journal:
         new = self._shelf.missing(blobs)
         try:
             await self._writer.wait(self._put(stamped, tuple(new.items()), ending))
-        except DiskError:
-            self._unsay(events)
+        except DiskError as error:
+            self._unsay(events, error)
             raise
         self._shelf.wrote(new)
         for one in stamped:
             self._past.add(one)
 
-    def _unsay(self, events: Sequence[Event]) -> None:
+    def _unsay(self, events: Sequence[Event], error: DiskError) -> None:
         """Tell the watchers that calls they were told of as intended are not sent, and that a run whose end
-        they were told of is paused."""
+        they were told of is paused by error."""
         for event in events:
             if isinstance(event, CallIntended):
                 self._stamp(_unsent(event))
             elif isinstance(event, RunEnded):
-                self._stamp(replace(event, outcome="paused", reason="disk", resumable=True))
+                why = f"disk: {error}"
+                self._stamp(replace(event, outcome="paused", reason=why, resumable=True))
 
     def _stamp(self, event: Event) -> Stamped:
         stamped = Stamped(self._next, self._clock(), event)

@@ -251,7 +251,7 @@ def _begin(run: Run, journal: Journal, ledger: Ledger, windows: Mapping[str, int
 
 def _broken(journal: Journal, error: Exception) -> Outcome:
     if journal.broken is not None:
-        return Paused("disk")
+        return Paused("disk", str(journal.broken))
     kind = "store" if isinstance(error, StoreError | DiskError) else "bug"
     return Failed(kind, str(error) or type(error).__name__)
 
@@ -338,9 +338,11 @@ async def _rows(world: World) -> End:
 
 def joined(outcomes: list[Outcome]) -> Outcome:
     """The outcome of a run of several tasks: what stopped it all, else passed if all did, else finished
-    if any gave an answer, else the first one's."""
+    if any gave an answer, else the first one's. Of several that paused, only the one whose call found out
+    why says it."""
+    told = [o for o in outcomes if isinstance(o, Paused) and o.message]
     for stopped in (Paused, Cancelled, Stopped):
-        found = next((o for o in outcomes if isinstance(o, stopped)), None)
+        found = next((o for o in (*told, *outcomes) if isinstance(o, stopped)), None)
         if found is not None:
             return found
     if all(isinstance(outcome, Passed) for outcome in outcomes):
@@ -355,12 +357,12 @@ async def _close(run: Run, journal: Journal, end: End, seconds: float) -> None:
     with suppress(StoreError):  # it is in `broken`
         await journal.written()
     if journal.broken is not None:
-        end = replace(end, outcome=Paused("disk"))
+        end = replace(end, outcome=Paused("disk", str(journal.broken)))
     event = _last_event(run, end, seconds, resumable=_is_resumable(journal, end))
     try:
         await journal.end(event)
-    except StoreError:  # the store shows a run without an end, which can be resumed
-        end = replace(end, outcome=Paused("disk"))
+    except StoreError as error:  # the store shows a run without an end, which can be resumed
+        end = replace(end, outcome=Paused("disk", str(error)))
         event = _last_event(run, end, seconds, resumable=True)
     finally:
         await journal.close()

@@ -25,7 +25,8 @@ class Exhausted:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Ended early on purpose. cause: lost (another branch won), plateau, ceo, enough, or, of a run, user."""
+    """Ended early on purpose. cause: lost (another branch won), enough, or, of a run, user; of a team or a repeat,
+    which has an answer then that did not pass, plateau or ceo."""
 
     cause: Literal["lost", "plateau", "ceo", "enough", "user"]
 
@@ -45,9 +46,13 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """Of a run only. cause: budget, outage, verifier, disk or user. It can be resumed."""
+    """Of a run only. cause: budget, outage, verifier, disk or user. It can be resumed.
+
+    message: for people, what the verifier, the endpoint or the disk said; empty where the cause says all.
+    """
 
     cause: str
+    message: str = ""
 
 
 # The cause with which a run is interrupted that is to end for good: it ends Stopped("user"), not Paused.
@@ -82,6 +87,23 @@ class Named:
         return f"{self.id}/{shown}" if is_below else shown
 
 
+# What ends a team or a repeat by a rule of its own, before its rounds are over.
+Rule = Literal["ceo", "plateau"]
+_RULES: tuple[Rule, ...] = ("ceo", "plateau")
+_CAUSES: tuple[Literal["lost", "enough", "user"], ...] = ("lost", "enough", "user")
+
+
+def rule_of(why: str) -> Rule | None:
+    """The rule that a reason names, alone or among others: `plateau`, `round and plateau`."""
+    named = why.split(" and ")
+    return next((rule for rule in _RULES if rule in named), None)
+
+
+def ended_by_rule(name: str, why: str) -> bool:
+    """Whether a node of this word and reason came to its end by its own rule: nothing in it was cancelled."""
+    return name == "stopped" and rule_of(why) is not None
+
+
 _BY = "deadline `by` of "
 
 
@@ -97,10 +119,10 @@ def reason(outcome: Outcome, run: Named) -> str:
             return f"{_BY}{run.shown(account)}"
         case Exhausted(account=account, dimension=dimension):
             return f"{dimension} budget of {run.shown(account)}"
-        case Stopped(cause=cause) | Paused(cause=cause):
+        case Stopped(cause=cause) | Paused(cause=cause, message=""):
             return cause
-        case Failed(kind=kind, message=message):
-            return f"{kind}: {message}"
+        case Failed(kind=cause, message=message) | Paused(cause=cause, message=message):
+            return f"{cause}: {message}"
         case Passed() | Finished() | Cancelled():
             return ""
 
@@ -113,9 +135,11 @@ def outcome_of(name: str, why: str, run: Named) -> Outcome:
         case "cancelled":
             return Cancelled()
         case "paused":
-            return Paused(why)
+            cause, _, message = why.partition(": ")
+            return Paused(cause, message)
         case "stopped":
-            return Stopped("user")
+            other = next((cause for cause in _CAUSES if cause == why), "user")
+            return Stopped(rule_of(why) or other)
         case "exhausted":
             if why.startswith(_BY):
                 return Exhausted(run.account(why.removeprefix(_BY)), "by")

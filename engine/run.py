@@ -45,7 +45,7 @@ from .reuse import Reuse
 from .salt import salt
 from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
 from .value import Json
-from .verify import Bindings, Judging, judge
+from .verify import Bindings, Judging, judge, load_all
 
 Tell = Callable[[str], None]
 Parameter = str | int | float | bool
@@ -228,7 +228,8 @@ class Engine:
         the same key and account gives the first one's run. secrets: for this run alone.
         fork: an earlier run, whose answers to the same requests are used again and cost nothing.
 
-        Raises ProgramError (nothing was sent), CallError (an endpoint is down, a key is missing),
+        Raises ProgramError (nothing was sent), CallError (an endpoint is down, a key is missing, a function
+        that `python("name")` names cannot be loaded: nothing was paid),
         ValueError (by is no time of day), StoreError, RunOwned (another process runs the run of this key),
         KeyError (no run to fork).
         """
@@ -319,8 +320,11 @@ class Engine:
         *,
         task_status: anyio.abc.TaskStatus[Run],
     ) -> None:
-        """Reach the models, write the run down, live it. What goes wrong before it lives is raised to
-        who started it; what goes wrong later is in the run's result and disturbs no other run."""
+        """Load what judges, reach the models, write the run down, live it. What goes wrong before it lives is
+        raised to who started it; what goes wrong later is in the run's result and disturbs no other run."""
+        bound = {**self._bindings, **(bindings or {})}
+        if self._judging is judge:  # what stands for it may call no function of the user's
+            load_all(program, bound)
         access = await self._door.open(self._way(secrets), program.models, self._tell)
         check_budget(program, access.windows)
         run, journal = begin()
@@ -332,11 +336,7 @@ class Engine:
             task_status.started(run)
             if self._orders_every_s < math.inf:
                 self._tasks.start_soon(self._listen, run, listening)
-            verify = partial(
-                self._judging,
-                bindings={**self._bindings, **(bindings or {})},
-                inline=self._inline,
-            )
+            verify = partial(self._judging, bindings=bound, inline=self._inline)
             await live(run, journal, access, self.ledger, verify, self._now)
         finally:
             listening.cancel()

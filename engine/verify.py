@@ -14,7 +14,9 @@ from typing import Any, Protocol, cast
 import anyio
 import anyio.to_thread
 
-from podium.dsl.program import Task, Verifier
+from podium.dsl.draft import verifiers
+from podium.dsl.program import Program, Task, Verifier
+from podium.dsl.values import Tasks
 
 from .call import CallError, VerifierCall
 from .value import Attempt, Json, Verdict
@@ -65,6 +67,13 @@ async def judge(
     with anyio.move_on_after(seconds):
         return verdict_of(await _called(function, attempt, call.task, inline=inline))
     raise _error(f"{call.verifier.name} took longer than {seconds:g} s")
+
+
+def load_all(program: Program, bindings: Bindings) -> None:
+    """Load every function that judges in program, before anything is paid. Raises CallError as `load` does."""
+    found = verifiers(program.flow, Tasks(program.tasks))
+    for ref in sorted({str(one.args.get("ref", "")) for one in found if one.kind == "python"}):
+        load(ref, bindings)
 
 
 def load(ref: str, bindings: Bindings) -> Function:

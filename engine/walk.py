@@ -34,6 +34,7 @@ from .outcome import (
     Passed,
     Stopped,
     reason,
+    rule_of,
     word,
 )
 from .places import ByPlace
@@ -221,12 +222,14 @@ class Guard:
 class Walk:
     """What one run shares: its world, the verdicts there are, its best attempt so far.
 
-    paused: why the run is being stopped. in_air: calls given to the world and not yet answered.
+    paused, told: why the run is being stopped, in a word and in a sentence. in_air: calls given to the world
+    and not yet answered.
     own: the run's own budget.
     """
 
     world: World
     paused: str | None = None
+    told: str = ""
     in_air: int = 0
     changed: anyio.Event = field(default_factory=anyio.Event)
     best: Attempt | None = None
@@ -235,10 +238,10 @@ class Walk:
     judging: dict[str, anyio.Lock] = field(default_factory=dict[str, anyio.Lock])
     scored: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
-    async def pause(self, cause: str) -> None:
+    async def pause(self, cause: str, told: str = "") -> None:
         """Stop the whole run and wait for the end; never comes back."""
         if self.paused is None:
-            self.paused = cause
+            self.paused, self.told = cause, told
             self.world.interrupt(cause)
         self.tell()
         await anyio.sleep_forever()
@@ -353,13 +356,17 @@ def _end(here: Here, ended: Ended) -> None:
 
 
 def ending(value: Value, failures: tuple[Failure, ...] = (), why: str = "") -> Ended:
-    """The end of a node that returns value: passed, or finished, or failed where every reply was cut."""
+    """The end of a node that returns value: passed, or finished, or failed where every reply was cut.
+
+    why: the rule that ended it early; a plateau's or a CEO's stop is an outcome of its own.
+    """
     attempts = attempts_of(value)
     if any(attempt.passed for attempt in attempts):
         return Ended(Passed(), value, failures, why)
     if attempts and all(attempt.cut for attempt in attempts):
         return Ended(Failed("reply", "the reply was cut by its cap"), value, failures, why)
-    return Ended(Finished(), value, failures, why)
+    rule = rule_of(why)
+    return Ended(Finished() if rule is None else Stopped(rule), value, failures, why)
 
 
 def keep(here: Here, attempt: Attempt) -> None:

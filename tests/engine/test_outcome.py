@@ -40,7 +40,14 @@ def test_the_second_budget_around_a_node_is_named_like_the_first() -> None:
 
 @pytest.mark.parametrize(
     "outcome",
-    [Passed(), Finished(), Cancelled(), Paused("outage"), Failed("reply", "cut: at its cap")],
+    [
+        Passed(),
+        Finished(),
+        Cancelled(),
+        Paused("budget"),
+        Paused("disk", "full: no: room"),
+        Failed("reply", "cut: at its cap"),
+    ],
 )
 def test_the_end_of_a_run_is_read_back_from_its_words(outcome: Outcome) -> None:
     assert outcome_of(word(outcome), reason(outcome, RUN), RUN) == outcome

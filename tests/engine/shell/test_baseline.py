@@ -22,7 +22,7 @@ task words {
   verify    = contains(["apple", "pear", "plum", "fig", "date"])
   baseline  = "apple and fig"
 }
-task broken { statement = "?", verify = python("no.such:thing"), baseline = "x" }
+task broken { statement = "?", verify = python("os:getcwd"), baseline = "x" }
 run main { task = words, flow = agent, budget = [50k tokens] }
 run bad { task = broken, flow = agent, budget = [50k tokens] }
 """
