@@ -440,8 +440,10 @@ def test_a_log_that_cannot_be_written_is_said_once_and_ends_no_run() -> None:
     assert result.stderr.count("no more events go to /dev/full: No space left") == 1
 
 
+# Python would cut its own caches of modules short there, for all who import them later.
 FULL = """
-import resource
+import resource, sys
+sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, ({bytes}, {bytes}))
 from podium.engine.shell.cli import main
 main()
