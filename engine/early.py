@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .fold import Fold, Node
+from .outcome import ended_by_rule
 from .spend import NO_SPEND, Spend
 
 _ROUND = re.compile(r"r?([0-9]+)\.")
@@ -80,6 +81,12 @@ def is_lost(node: Node) -> bool:
     return node.outcome == "stopped" and node.reason == "lost"
 
 
+def _is_whole(node: Node) -> bool:
+    """Whether it came to its end and was not cut short by others."""
+    by_rule = ended_by_rule(node.outcome or "", node.reason)
+    return by_rule or node.outcome in ("passed", "finished")
+
+
 def _sum(spends: Iterable[Spend]) -> Spend:
     total = NO_SPEND
     for spend in spends:
@@ -92,7 +99,7 @@ def _not_begun(below: Sequence[Node], totals: Mapping[str, Spend]) -> Early:
     found = Early()
     took: dict[str, list[int]] = {}
     for node in below:
-        if node.began and node.outcome in ("passed", "finished"):
+        if node.began and _is_whole(node):
             took.setdefault(node.label, []).append(totals[node.address].amount.calls)
     for node in below:
         if not node.began:

@@ -43,6 +43,7 @@ from .ledger import Ledger, Limit
 from .lives import lived
 from .orders import Reins, last_taken, topped, topup
 from .outcome import (
+    BY_RULE,
     Cancelled,
     Failed,
     Finished,
@@ -341,6 +342,7 @@ def joined(outcomes: list[Outcome]) -> Outcome:
     if any gave an answer, else the first one's. Of several that paused, only the one whose call found out
     why says it."""
     told = [o for o in outcomes if isinstance(o, Paused) and o.message]
+    outcomes = [Finished() if outcome in BY_RULE else outcome for outcome in outcomes]
     for stopped in (Paused, Cancelled, Stopped):
         found = next((o for o in (*told, *outcomes) if isinstance(o, stopped)), None)
         if found is not None:

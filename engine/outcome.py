@@ -90,13 +90,16 @@ class Named:
 # What ends a team or a repeat by a rule of its own, before its rounds are over.
 Rule = Literal["ceo", "plateau"]
 _RULES: tuple[Rule, ...] = ("ceo", "plateau")
-_CAUSES: tuple[Literal["lost", "enough", "user"], ...] = ("lost", "enough", "user")
 
 
 def rule_of(why: str) -> Rule | None:
     """The rule that a reason names, alone or among others: `plateau`, `round and plateau`."""
     named = why.split(" and ")
     return next((rule for rule in _RULES if rule in named), None)
+
+
+# The outcomes of those: they give an answer, as Finished does.
+BY_RULE = tuple(map(Stopped, _RULES))
 
 
 def ended_by_rule(name: str, why: str) -> bool:
@@ -138,8 +141,7 @@ def outcome_of(name: str, why: str, run: Named) -> Outcome:
             cause, _, message = why.partition(": ")
             return Paused(cause, message)
         case "stopped":
-            other = next((cause for cause in _CAUSES if cause == why), "user")
-            return Stopped(rule_of(why) or other)
+            return Stopped(rule_of(why) or "user")
         case "exhausted":
             if why.startswith(_BY):
                 return Exhausted(run.account(why.removeprefix(_BY)), "by")

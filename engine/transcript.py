@@ -21,6 +21,7 @@ from .event import (
     Scored,
     Stamped,
 )
+from .outcome import ended_by_rule
 from .value import Json
 
 # How a node ended that was cancelled in the middle of what it did.
@@ -57,6 +58,8 @@ def transcript(events: Iterable[Stamped]) -> list[Json]:
 
 def _is_cut(event: NodeEnded) -> bool:
     """Whether it was cancelled, or cancelled what was below: a race, a deadline, `on_exhausted = fail`."""
+    if ended_by_rule(event.outcome, event.reason):
+        return False
     return event.outcome in _CUT or event.reason.startswith(_TIME_UP)
 
 

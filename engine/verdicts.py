@@ -114,4 +114,6 @@ async def submitted(here: Here, ended: Ended) -> Ended:
 
 def _is_plain(ended: Ended) -> bool:
     """Whether the outcome says no more than what the value does, so that a verdict may replace it."""
-    return ended.value is not None and ending(ended.value).outcome == ended.outcome
+    if ended.value is None:
+        return False
+    return ending(ended.value, why=ended.reason).outcome == ended.outcome

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..answer import failed
 from ..fold import Fold, Node, Spend
+from ..outcome import ended_by_rule
 from .safe import safe_line
 from .units import show_calls, show_count, show_seconds, show_usd
 
@@ -31,7 +32,8 @@ def headline(folded: Fold) -> str:
     if ended is None:
         return f"Not finished: the run stopped without an end after {show_seconds(folded.seconds)}"
     words = ended.outcome.capitalize()
-    if ended.outcome == "finished" and ended.passed is False:
+    whole = ended.outcome == "finished" or ended_by_rule(ended.outcome, ended.reason)
+    if whole and ended.passed is False:
         words += ", not passed"
     if ended.reason:
         words += f" ({safe_line(_in_words(ended.reason), 300)})"

@@ -7,6 +7,7 @@ from podium.dsl.program import Budget
 from ..answer import failed
 from ..early import early, is_lost
 from ..fold import Fold, Node, Spend
+from ..outcome import ended_by_rule
 from ..reduce import order
 from .early_view import saved_and_wasted
 from .safe import safe_line
@@ -74,7 +75,7 @@ def _ended(folded: Fold, node: Node, limits: Mapping[str, Budget]) -> Iterator[s
             )
         case "stopped" if is_lost(node):
             yield f"{begun or 'It was stopped: '}{_winners(folded, node)}."
-        case "stopped":
+        case "stopped" if not ended_by_rule("stopped", node.reason):
             said = {"enough": "enough had been done", "user": "it was told to stop"}
             yield f"{begun or 'It was stopped: '}{said.get(node.reason, node.reason)}."
         case "exhausted":

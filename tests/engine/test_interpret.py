@@ -7,6 +7,7 @@ import pytest
 import trio.testing
 
 from podium.dsl.program import (
+    AllOf,
     Branch,
     Compare,
     Fallback,
@@ -25,7 +26,7 @@ from podium.dsl.program import (
 from podium.engine.call import CallError, ModelCall
 from podium.engine.event import Improved, NodeEnded, Scored
 from podium.engine.interpret import Result, run
-from podium.engine.outcome import Failed, Finished, Passed, Paused
+from podium.engine.outcome import Failed, Finished, Passed, Paused, Stopped
 from podium.engine.testing import Fail, Memory, Played, Say, ScriptedClient, play, scripted_world
 from podium.engine.testing.handmade import (
     HERE,
@@ -208,6 +209,24 @@ async def test_repeat_stops_on_a_plateau() -> None:
     assert len(played.calls) == 3
     assert played.result.value is not None
     assert played.result.value.address == "main/1.agent"  # ties go to the earliest
+    assert played.result.outcome == Stopped("plateau")
+
+
+@pytest.mark.parametrize("said", ["a", "b"])
+async def test_a_plateau_among_others_is_a_stop_unless_the_answer_passes(said: str) -> None:
+    until = AllOf((Compare("round", ">=", 1), Plateau(1)))
+    flow = then(agent(), Repeat("repeat", HERE, 9, agent(REFINER), until))
+    told = ScriptedClient(["a", said, said, said])
+    played = await play(
+        program(flow, replace(TASK, verify=exact("a" if said == "a" else "c"))), told
+    )
+    assert played.result.outcome == (Passed() if said == "a" else Stopped("plateau"))
+    [why] = [
+        e.reason
+        for e in played.memory.events
+        if isinstance(e, NodeEnded) and e.address.endswith("repeat")
+    ]
+    assert why == "round and plateau"
 
 
 async def test_repeat_keeps_what_it_has_when_a_round_fails() -> None:

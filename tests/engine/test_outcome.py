@@ -2,6 +2,7 @@
 
 import pytest
 
+from podium.engine.life import joined
 from podium.engine.outcome import (
     Cancelled,
     Exhausted,
@@ -11,6 +12,7 @@ from podium.engine.outcome import (
     Outcome,
     Passed,
     Paused,
+    Stopped,
     outcome_of,
     reason,
     word,
@@ -44,6 +46,9 @@ def test_the_second_budget_around_a_node_is_named_like_the_first() -> None:
         Passed(),
         Finished(),
         Cancelled(),
+        Stopped("user"),
+        Stopped("ceo"),
+        Stopped("plateau"),
         Paused("budget"),
         Paused("disk", "full: no: room"),
         Failed("reply", "cut: at its cap"),
@@ -51,3 +56,8 @@ def test_the_second_budget_around_a_node_is_named_like_the_first() -> None:
 )
 def test_the_end_of_a_run_is_read_back_from_its_words(outcome: Outcome) -> None:
     assert outcome_of(word(outcome), reason(outcome, RUN), RUN) == outcome
+
+
+def test_of_several_tasks_one_that_its_ceo_stopped_does_not_stop_the_others() -> None:
+    assert joined([Passed(), Stopped("ceo")]) == Finished()
+    assert joined([Stopped("plateau"), Stopped("user")]) == Stopped("user")

@@ -20,10 +20,21 @@ from podium.dsl.program import (
     Verifier,
 )
 from podium.engine.call import CallError, ModelCall
-from podium.engine.event import NodeEnded, Said, Scored
-from podium.engine.outcome import Exhausted, Failed, Finished, Passed
+from podium.engine.event import NodeEnded, Said, Scored, Stamped
+from podium.engine.outcome import Exhausted, Failed, Finished, Passed, Stopped
 from podium.engine.testing import Fail, Played, Say, ScriptedClient, play
-from podium.engine.testing.handmade import TASK, exact, program, role, team, template
+from podium.engine.testing.handmade import (
+    TASK,
+    agent,
+    exact,
+    parallel,
+    program,
+    role,
+    team,
+    template,
+    then,
+)
+from podium.engine.transcript import transcript
 
 SOLVER = role("solver", "Solve ", "{task.statement}")
 CRITIC = role("critic", "Criticise.")
@@ -177,7 +188,27 @@ async def test_the_ceos_stop_is_honoured() -> None:
     played = await play(program(flow), client)
     assert len(played.calls) == 6
     assert reason(played) == "ceo"
-    assert played.result.outcome == Finished()
+    assert played.result.outcome == Stopped("ceo")
+    assert played.memory.outcomes()["main/team"] == "stopped"
+
+
+async def test_a_team_whose_answer_passes_has_passed_though_its_ceo_stopped_it() -> None:
+    flow = team(2, ceo=Ceo("adaptive", CEO), rounds=5)
+    client = ScriptedClient(lambda c: Say('{"stop": true}' if ".ceo" in c.address else "4"))
+    played = await play(program(flow, Task("t", "s", exact("4"))), client)
+    assert (reason(played), played.result.outcome) == ("ceo", Passed())
+
+
+async def test_those_around_a_stopped_team_take_its_answer_as_any_other() -> None:
+    flow = then(parallel(2, team(2, ceo=Ceo("adaptive", CEO), rounds=5)), agent(CRITIC))
+    client = ScriptedClient(lambda c: Say('{"stop": true}' if ".ceo" in c.address else "4"))
+    played = await play(program(flow), client)
+    ends = played.memory.outcomes()
+    assert ends["main/1.parallel/2.team"] == "stopped"
+    assert ends["main/1.parallel"] == ends["main"] == "finished"
+    told = [Stamped(i, 0.0, event) for i, event in enumerate(played.memory.events)]
+    said = [line for line in transcript(told) if "2.team/r1.m2" in str(line)]
+    assert said, "what lies below a team that its CEO stopped is in the transcript"
 
 
 async def test_a_later_stop_asks_nobody_else() -> None:
@@ -399,6 +430,7 @@ async def test_a_plateau_ends_the_team() -> None:
     played = await play(program(flow, Task("t", "s", words)), ScriptedClient({"": "a"}))
     assert reason(played) == "plateau"
     assert played.calls[-1] == "main/team/r3.answer/c1"
+    assert played.result.outcome == Stopped("plateau")
 
 
 async def test_passed_ends_the_team_at_once() -> None:
