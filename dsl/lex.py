@@ -20,6 +20,8 @@ from .tree import grammar
 ERROR = "ERROR"
 MOST_CHARACTERS = 1_000_000
 MOST_TOKENS = 200_000
+MOST_SLOTS = 10_000
+"""Of all prompts of a text: the words in them are not among its tokens."""
 STARTERS = frozenset({"KIND", "EDITION", "IMPORT", "FROM"})
 
 _WORD = re.compile(r"[A-Za-z_][0-9A-Za-z_]*")

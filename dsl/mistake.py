@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from lark import Token
@@ -44,6 +44,7 @@ _SIGN_HELP = {
     ";": "`;` is not needed: a line break or a comma is enough",
     "$": "the sign stands before the amount: `$5`",
 }
+_MOST_EDITS = 100  # of one mistake: each costs more than the character it mends
 _QUOTES = "“”„‟«»"
 
 
@@ -70,11 +71,15 @@ def is_unindented_field(tokens: Sequence[Token]) -> bool:
     return is_unknown_kind(tokens) and len(tokens) > 1 and tokens[1].type == "EQUAL"
 
 
-def unknown_kind(source: Source, tokens: Sequence[Token]) -> Finding | None:
-    """T030: the word in column 1 is no kind of declaration."""
+def unknown_kind(
+    source: Source, tokens: Sequence[Token], *, explained: bool = True
+) -> Finding | None:
+    """T030: the word in column 1 is no kind of declaration. explained: whether to look for what it may be."""
     if not is_unknown_kind(tokens):
         return None
     word = tokens[0]
+    if not explained:
+        return Finding(Problem("T030", "this is no kind of declaration", place(source, word)))
     if word in keywords() or is_unindented_field(tokens):
         problem = Problem(
             "T030",
@@ -237,7 +242,8 @@ def _string(source: Source, token: Token) -> Finding:
 
 
 def _escape(source: Source, token: Token) -> Finding:
-    places = [begin(token) + bad.end() - 1 for bad in BAD_ESCAPE.finditer(token)]
+    found = islice(BAD_ESCAPE.finditer(token), _MOST_EDITS + 1)
+    places = [begin(token) + bad.end() - 1 for bad in found]
     at = places[0]
     problem = Problem(
         "T032",
@@ -245,7 +251,8 @@ def _escape(source: Source, token: Token) -> Finding:
         Place(source, Span(at, at + 2)),
         help='the escapes are `\\n \\t \\r \\" \\\\ \\u00e9`; for a backslash write `\\\\`',
     )
-    return Finding(problem, (tuple(Edit(Span(at, at), "\\") for at in places),))
+    mended = tuple(Edit(Span(at, at), "\\") for at in places)
+    return Finding(problem, (mended,) if len(mended) <= _MOST_EDITS else ())
 
 
 def _single_quotes(source: Source, token: Token) -> Finding:
@@ -336,14 +343,15 @@ def _curly_quotes(source: Source, token: Token) -> Finding:
     start = begin(token)
     stop = source.text.find("\n", start)
     line = source.text[start : stop if stop >= 0 else None]
-    edits = [Edit(Span(start + i, start + i + 1), '"') for i, c in enumerate(line) if c in _QUOTES]
+    quotes = [start + i for i, c in enumerate(line) if c in _QUOTES]
+    edits = tuple(Edit(Span(at, at + 1), '"') for at in quotes[: _MOST_EDITS + 1])
     problem = Problem(
         "T001",
         f"unexpected character {_shown(token)}",
         Place(source, Span(start, start + 1)),
         help='strings use straight double quotes: `"`',
     )
-    return Finding(problem, (tuple(edits),))
+    return Finding(problem, (edits,) if len(edits) <= _MOST_EDITS else ())
 
 
 def _shown(text: str) -> str:

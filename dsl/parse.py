@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lark import Token
 
 from . import syntax as s
-from .lex import MOST_CHARACTERS, MOST_TOKENS, Lexed, begin, end, lex
+from .lex import MOST_CHARACTERS, MOST_SLOTS, MOST_TOKENS, Lexed, begin, end, lex
 from .mistake import is_unindented_field
 from .piece import expression, pieces
 from .problem import MOST_REPORTS, Problem, first, whole
@@ -30,8 +30,8 @@ def parse(source: Source) -> tuple[s.File, list[Problem]]:
     A declaration of an unknown kind, with a badly laid out prompt, or with fields that could not be read
     is both reported and kept, so that its name stays known.
     """
-    if len(source.text) > MOST_CHARACTERS:
-        return _file((), source), [_too_large(source, f"{MOST_CHARACTERS:,} characters")]
+    if limit := _passed(source.text):
+        return _file((), source), [_too_large(source, limit)]
     lexed = lex(source.text)
     if lexed.full:
         return _file((), source), [_too_large(source, f"{MOST_TOKENS:,} words and signs")]
@@ -44,8 +44,8 @@ def parse(source: Source) -> tuple[s.File, list[Problem]]:
 
 def parse_expression(source: Source) -> tuple[s.Expr | None, list[Problem]]:
     """One expression, such as `parallel(10) of team(10, ceo=adaptive)`; None where it cannot be read."""
-    if len(source.text) > MOST_CHARACTERS:
-        return None, [_too_large(source, f"{MOST_CHARACTERS:,} characters")]
+    if limit := _passed(source.text):
+        return None, [_too_large(source, limit)]
     piece = expression(source)
     if len(piece.tokens) >= MOST_TOKENS:
         return None, [_too_large(source, f"{MOST_TOKENS:,} words and signs")]
@@ -154,6 +154,13 @@ def _editions(source: Source, read: Sequence[_Read]) -> Iterator[Problem]:
                 place,
                 help=f"write `edition {EDITION}`",
             )
+
+
+def _passed(text: str) -> str:
+    """The limit that text passes, before any of it is read; empty where it passes none."""
+    if len(text) > MOST_CHARACTERS:
+        return f"{MOST_CHARACTERS:,} characters"
+    return f"{MOST_SLOTS:,} slots (`{{{{`)" if text.count("{{") > MOST_SLOTS else ""
 
 
 def _too_large(source: Source, limit: str) -> Problem:

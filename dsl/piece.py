@@ -22,6 +22,8 @@ from .tree import Entries, Slot, Stuck
 from .units import body
 
 Outcome = Entries | Slot | s.Expr | None
+_LARGE = 20_000
+"""Tokens; of a larger declaration that cannot be read, the first mistake is told and no edit tried."""
 
 
 class Told(NamedTuple):
@@ -45,15 +47,19 @@ class Piece:
     def told(self, room: int = MOST_REPORTS) -> Told:
         """What was read, and at most room problems of it."""
         outcome, mistakes = self.read(room)
-        told = [self._tried(m, mistakes) for m in mistakes[:room]]
+        tried = len(self.tokens) <= _LARGE
+        shown = mistakes[:room]
+        told = [self._tried(m, mistakes) if tried else m.finding.problem for m in shown]
         return Told(outcome, told, max(0, len(mistakes) - room))
 
     # --- reading ---------------------------------------------------------------------------------
 
     def read(self, room: int = MOST_REPORTS) -> tuple[Outcome, list[Mistake]]:
         """What was read, and what is wrong; what is beyond room is not explained."""
+        kind = unknown_kind(self.source, self.tokens, explained=room > 0)
+        if kind is not None and room <= 0:
+            return None, [Mistake(kind)]
         outcome, mistakes = self._known_kind(room)
-        kind = unknown_kind(self.source, self.tokens)
         if kind is None:
             return outcome, mistakes
         meant = any(edit.new in KINDS for edits in kind.choices[:1] for edit in edits)
@@ -62,7 +68,7 @@ class Piece:
     def _known_kind(self, room: int) -> tuple[Outcome, list[Mistake]]:
         frame = Frame(self.source, self.entry, self.behind)
         found = attempt(frame, self.tokens, explained=room > 0)
-        if found.result is None:
+        if found.result is None and len(self.tokens) <= _LARGE:
             cut = body(self.source.text, self.tokens) if self.entry == "file" else None
             if cut is not None:
                 return in_parts(self.source, cut, found.stops[0], self.behind, room)

@@ -15,6 +15,7 @@ _MOST_EDITED = 6  # lines of an edit that are shown
 _LONGEST = (
     600  # characters of a sentence that are shown; a program may have names as long as itself
 )
+_MORE = "\u2026"  # where something is cut off
 _BEFORE = 60  # columns kept to the left of the caret of a line that is cut
 
 
@@ -118,7 +119,9 @@ def _block(problem: Problem, style: Style) -> Iterator[str]:
     if problem.help:
         yield f"{style.quiet}{' ' * margin} ={style.reset} help: {_sentence(problem.help)}"
     for number, line in edited:
-        text = f"{number:>{margin}} + {_cut(visible(line), 0)[0]}".rstrip()
+        at = problem.edits[0].span.start if number == edited[0][0] else None
+        column = source.position(at).column - 1 if at is not None else 0
+        text = f"{number:>{margin}} + {_cut(line, column)[0]}".rstrip()
         yield f"{style.added}{text}{style.reset}"
 
 
@@ -142,36 +145,44 @@ def _mark(place: Place, text: str, *, first: bool) -> _Mark:
 def _lines(
     source: Source, marks: Sequence[_Mark], margin: int, style: Style, colour: str
 ) -> Iterator[str]:
-    shown = 0
+    shown = (0, "")
     for mark in marks:
         number = mark.position.line
         line = source.line(number)
-        before = visible(line[: mark.position.column - 1])
-        text, left = _cut(visible(line), len(before))
-        if number != shown:
-            if shown and number > shown + 1:
+        text, column = _cut(line, mark.position.column - 1)
+        if (number, text) != shown:
+            if shown[0] and number > shown[0] + 1:
                 yield f"{style.quiet}{'.' * margin} |{style.reset}"
             yield f"{style.quiet}{number:>{margin}} |{style.reset} {text}".rstrip()
-            shown = number
-        under = line[mark.position.column - 1 :][: mark.width]
-        width = min(max(1, len(visible(under))), _WIDEST)
+            shown = number, text
+        under = line[mark.position.column - 1 :][: min(mark.width, _WIDEST)]
+        width = min(max(1, len(visible(under))), max(1, len(text) - column), _WIDEST)
         sign = "^" if mark.first else "-"
         paint = colour if mark.first else style.quiet
-        pointer = f"{' ' * (len(before) - left)}{paint}{sign * width} {visible(mark.text)}".rstrip()
+        pointer = f"{' ' * column}{paint}{sign * width} {visible(mark.text)}".rstrip()
         yield f"{style.quiet}{' ' * margin} |{style.reset} {pointer}{style.reset}"
 
 
 def _cut(line: str, at: int) -> tuple[str, int]:
-    """The part of a long line around column at (from 0), and how much was cut on its left."""
-    if len(line) <= _WIDEST:
-        return line, 0
-    left = max(0, at - _BEFORE)
-    return line[left : left + _WIDEST], left
+    """What is shown of a line around its character at (from 0), and the column of that character there.
+
+    Only that part is made visible: a line may be as long as its file.
+    """
+    start, stop = max(0, at - _WIDEST), at + _WIDEST
+    before = visible(line[start:at])
+    text = before + visible(line[at:stop])
+    left = 0 if not start and len(text) <= _WIDEST else max(0, len(before) - _BEFORE)
+    shown = text[left : left + _WIDEST]
+    if stop < len(line) or left + _WIDEST < len(text):
+        shown = f"{shown[:-1]}{_MORE}"
+    if start or left:
+        shown = f"{_MORE}{shown[1:]}"
+    return shown, len(before) - left
 
 
 def _sentence(text: str) -> str:
     shown = visible(text)
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "\u2026"
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + _MORE
 
 
 def _elsewhere(label: Label, margin: int, style: Style) -> Iterator[str]:

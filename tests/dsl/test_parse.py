@@ -159,13 +159,30 @@ def test_an_unknown_kind_is_reported_and_kept_so_that_its_name_is_known() -> Non
         ("flow a = " + "1" * 900_000, "T006"),
         ('flow b = \\"""\n' * 5_000, "T001"),
         ("a" * 900_000, "T030"),
+        ('role a { prompt = """' + "{{ a }} " * 100_000 + '""" }', "T000"),
+        ('role a { prompt = """' + "{" * 900_000 + '""" }', "T000"),
+        ("{{" * 100_000, "T000"),
+        ('"' * 900_000, "T002"),
+        ("role a { prompt = " + '"' * 900_000 + " }", "T002"),
+        ('role a { prompt = "' + "\\q" * 400_000 + '" }', "T032"),
+        ("\u201c" * 900_000, "T001"),
     ],
-    ids=range(11),
+    ids=range(18),
 )
 def test_hostile_text_is_refused_with_one_code(text: str, code: str) -> None:
+    start = time.process_time()
     file, problems = parse(Source("x", text))
+    assert time.process_time() - start < 6  # seconds; most take less than two
     assert problems[0].code == code
     assert not any(s.is_sound(declaration) for declaration in file.declarations)
+
+
+@pytest.mark.slow
+def test_of_many_unknown_kinds_only_those_that_are_told_are_looked_at() -> None:
+    start = time.process_time()
+    problems = problems_of("rol x { }\n" * 45_000)
+    assert time.process_time() - start < 5
+    assert problems[-1].message == "at least 44900 more mistakes follow that are not shown"
 
 
 def test_nesting_up_to_the_caps_parses() -> None:

@@ -1,4 +1,5 @@
 import re
+import time
 
 import pytest
 
@@ -96,6 +97,31 @@ def test_a_long_line_is_cut_around_its_caret() -> None:
     assert max(map(len, shown.splitlines())) < 200
     caret = next(line for line in shown.splitlines() if "^" in line).index("^")
     assert next(line for line in shown.splitlines() if "b, b" in line)[caret] == "="
+
+
+def test_what_is_cut_off_a_long_line_shows_on_both_sides() -> None:
+    text = 'role a { prompt = "' + "p" * 300 + '"  turns = 1.5  system = "' + "s" * 300 + '" }'
+    at = text.index("1.5")
+    later = text.rindex('"')
+    edit = Edit(Span(at, at + 3), "15")
+    label = Label(Place(Source("x", text), Span(later, later + 1)), "there")
+    here = Place(Source("x", text), Span(at, at + 3))
+    shown = plain([Problem("E1", "m", here, secondary=(label,), edits=(edit,))]).splitlines()
+    lines = [line for line in shown if line.startswith("1 ")]
+    marks = [line for line in shown if set(line) & {"^", "-"} and "|" in line and ">" not in line]
+    assert [line.count("\u2026") for line in lines] == [2, 1, 2]
+    assert lines[0][marks[0].index("^")] == "1"
+    assert lines[1][marks[1].index("-")] == '"'
+    assert "turns = 15 " in lines[2]
+
+
+@pytest.mark.slow
+def test_many_reports_on_one_long_line_take_time_for_what_is_shown() -> None:
+    source = Source("x", "a" * 900_000)
+    problems = [Problem("E1", "m", Place(source, Span(at, at + 1))) for at in range(100)]
+    start = time.process_time()
+    plain(problems)
+    assert time.process_time() - start < 1
 
 
 def test_a_place_behind_the_end_of_the_text_can_be_shown() -> None:
