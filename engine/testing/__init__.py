@@ -7,13 +7,14 @@ so is aiohttp with `dialect`, which gives servers that talk HTTP. The rest needs
 from typing import TYPE_CHECKING, Any
 
 from .agents import Agents, Law, Speech, mark, power_law, scored
+from .arm import Stroke
 from .clock import in_virtual_time
 from .faults import FAULTS, Fault, Placed, Schedule, name_of, placed, schedule, simpler
 from .fleet import Server, SimulatedFleet
 from .invariants import Violation, violations
 from .scripted import Fail, Memory, Played, Say, ScriptedClient, play, scripted_world
 from .simulate import Simulation, simulate
-from .strokes import Stroke, struck
+from .strokes import struck
 
 if TYPE_CHECKING:
     from .dialects import dialect

@@ -244,11 +244,3 @@ def leftover(events: Sequence[Stamped], last: Books) -> tuple[Violation, ...]:
     if folded.held:
         found.append(Violation("leftover", "", f"{folded.held} tries have no end"))
     return tuple(found)
-
-
-def billed(spent: Amount, generated: int) -> tuple[Violation, ...]:
-    """The servers' bill is in the books. generated: tokens read and written, answered or not."""
-    if generated <= spent.tokens:
-        return ()
-    text = f"{generated} tokens were generated, {spent.tokens} are in the books"
-    return (Violation("bill", "", text),)

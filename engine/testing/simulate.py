@@ -31,15 +31,16 @@ from ..store import RunRecord, Store
 from ..transcript import transcript_hash
 from ..verify import Bindings
 from .agents import Agents, Law, Speak, power_law
+from .arm import Arm, Stroke
+from .bill import billed, overcharged, paid_once
 from .clock import Backend, in_virtual_time
 from .disk import Disk, Killed, simulated_disk
 from .faults import Cancel, Crash, Placed, Schedule
 from .fleet import Server, SimulatedFleet, server_of
-from .invariants import Book, Books, Violation, above, billed, books, sum_of, violations
+from .invariants import Book, Books, Violation, above, books, sum_of, violations
 from .judging import SimulatedJudging
 from .loop import cancel_natively, uncancel
 from .replay import EPOCH, replayed
-from .strokes import Arm, Stroke, overcharged, paid_once
 from .weather import Weather
 
 DAY_S = 86_400.0

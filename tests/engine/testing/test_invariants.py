@@ -14,9 +14,9 @@ from podium.engine.event import (
     Stamped,
 )
 from podium.engine.ledger import NOTHING, Amount, Limit
+from podium.engine.testing.bill import billed
 from podium.engine.testing.invariants import (
     Book,
-    billed,
     cap,
     conservation,
     leftover,

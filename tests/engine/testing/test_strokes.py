@@ -20,10 +20,12 @@ from podium.engine.database import write
 from podium.engine.event import CallAnswered, CallIntended, Decided, Ordered, RunStarted
 from podium.engine.outcome import Paused
 from podium.engine.testing import Server, Simulation, simulate
+from podium.engine.testing.arm import How, Stroke
+from podium.engine.testing.bill import overcharged, paid_once
 from podium.engine.testing.clock import Backend
 from podium.engine.testing.disk import Killed, Moment, simulated_disk
 from podium.engine.testing.strategies import Generated, programs
-from podium.engine.testing.strokes import How, Stroke, overcharged, paid_once, struck
+from podium.engine.testing.strokes import struck
 
 FILE = """
 edition 2026
