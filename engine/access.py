@@ -9,6 +9,7 @@ from podium.dsl.problem import Problem, ProgramError
 from podium.dsl.program import Model, Program, Task
 
 from .admit import Admission
+from .agent.act import DEFAULT_WINDOW
 from .call import Call, Client, Interrupted, Reply
 from .event import Event
 from .fleet import Fleet
@@ -16,11 +17,10 @@ from .ledger import NOTHING, Amount, Ledger, Limit
 from .life import Access
 from .scope import World
 from .solo import reserve
+from .spend import MICRO
 from .walk import Here, Walk
 
 T = TypeVar("T")
-# Where neither the file nor the server says how much a model can read.
-UNKNOWN_WINDOW = 8192
 
 
 @dataclass(slots=True, eq=False)
@@ -47,9 +47,9 @@ class Door:
                 self.admission.fleet.reached(replica)
             pools[name] = pool
             told = [replica.context for replica in replicas if replica.context is not None]
-            windows[name] = model.context or min(told, default=UNKNOWN_WINDOW)
+            windows[name] = model.context or min(told, default=DEFAULT_WINDOW)
             if model.context is None and not told:
-                tell(f"{name}: its window is not known; taken as {UNKNOWN_WINDOW} tokens")
+                tell(f"{name}: its window is not known; taken as {DEFAULT_WINDOW} tokens")
         return Access(client, self.admission, windows, pools)
 
     def _pool(self, model: Model, marks: frozenset[str]) -> str:
@@ -106,7 +106,7 @@ def check_budget(program: Program, windows: Mapping[str, int]) -> None:
 
 def _too_small(program: Program, dimension: str, limit: int, need: int) -> Problem:
     shown = {
-        "usd": (f"${limit / 1e6:g}", f"${need / 1e6:g}"),
+        "usd": (f"${limit / MICRO:g}", f"${need / MICRO:g}"),
         "tokens": (f"{limit} tokens", f"{need} tokens"),
         "calls": (f"{limit} calls", f"{need} calls"),
     }

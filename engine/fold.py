@@ -34,7 +34,7 @@ from .event import (
 from .fates import NO_TRIES, Fates, Tries, one
 from .ledger import NOTHING
 from .orders import topped
-from .spend import NO_SPEND
+from .spend import NO_SPEND, unpriced
 from .spend import Spend as Spend
 
 BASELINE = "baseline"  # the kind of the node that scores a task's
@@ -381,8 +381,7 @@ class Fold:
 
 def fold_for(program: Program) -> Fold:
     """An empty fold that knows which prices are unknown, and the direction of the program's task."""
-    unpriced = frozenset(name for name, model in program.models.items() if model.price is None)
-    return Fold(unpriced, program.tasks[0].better if program.tasks else "higher")
+    return Fold(unpriced(program), program.tasks[0].better if program.tasks else "higher")
 
 
 def fold(events: Iterable[Stamped], unpriced: frozenset[str] = frozenset()) -> Fold:

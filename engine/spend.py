@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from podium.dsl.program import Program
+
 from .call import Usage
 from .fates import NO_TRIES, Tries
 from .ledger import NOTHING, Amount
@@ -72,3 +74,8 @@ class Spend:
 
 
 NO_SPEND = Spend()
+
+
+def unpriced(program: Program) -> frozenset[str]:
+    """The names of the program's models whose price is unknown."""
+    return frozenset(name for name, model in program.models.items() if model.price is None)

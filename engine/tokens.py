@@ -52,7 +52,7 @@ def worst(call: ModelCall, price: Price | None) -> Amount:
 
 def _dearest(into: int, out: int, rates: Price) -> int:
     dearest = max(rates.input, rates.cached, rates.cache_write)
-    return _up(into * dearest + out * rates.output)
+    return micro_of(into * dearest + out * rates.output)
 
 
 def cost(usage: Usage, price: Price | None) -> int:
@@ -61,7 +61,7 @@ def cost(usage: Usage, price: Price | None) -> int:
         return 0
     used = usage.believed()
     rates = price.at(used.input)
-    return _up(
+    return micro_of(
         used.fresh * rates.input
         + used.cached * rates.cached
         + used.cache_write * rates.cache_write
@@ -75,11 +75,12 @@ def spent(usage: Usage, price: Price | None) -> Amount:
     return Amount(usd=cost(usage, price), tokens=tokens, calls=1)
 
 
+def micro_of(tokens_times_rate: int) -> int:
+    """Micro-dollars, rounded up, for tokens times their rate in micro-dollars per million."""
+    return -(-tokens_times_rate // _MILLION)
+
+
 def estimate(call: ModelCall, text: str, reasoning: str = "") -> Usage:
     """The usage of a reply whose server did not tell, rounded up; never above the call's worst case."""
     output = min(call.max_output, text_bound(text) + text_bound(reasoning))
     return Usage(input=bound(call.messages, call.schema), output=output, estimated=True)
-
-
-def _up(micro_per_million: int) -> int:
-    return -(-micro_per_million // _MILLION)

@@ -16,6 +16,7 @@ from .prompt import View, clip, fit_tokens, render
 from .shape import Unreadable, failure_value, parse, schema
 
 DEFAULT_SYSTEM = "You are a careful problem solver."
+# Where neither the file nor the server says how much a model can read, in tokens.
 DEFAULT_WINDOW = 8192
 DEFAULT_OUTPUT = 2048
 # With less room than this a reply is not worth its price; the server then says that the prompt is too long.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from podium.dsl.program import Price
 
-_MILLION = 1_000_000
+from ..tokens import micro_of
 
 
 class Range(NamedTuple):
@@ -129,7 +129,7 @@ def charge(into: Range, out: Range, price: Price | None) -> Amounts:
     usual = price.at(into.expected)
     usd = Range(
         min(_usd(into.least, out.least, one, min) for one in price.within(into.least, into.most)),
-        _up(into.expected * usual.input + out.expected * usual.output),
+        micro_of(into.expected * usual.input + out.expected * usual.output),
         max(_usd(into.most, out.most, one, max) for one in price.within(0, into.most)),
     )
     usd = usd._replace(expected=min(max(usd.expected, usd.least), usd.most))
@@ -137,7 +137,7 @@ def charge(into: Range, out: Range, price: Price | None) -> Amounts:
 
 
 def _usd(into: int, out: int, price: Price, pick: Callable[..., int]) -> int:
-    return _up(into * pick(price.input, price.cached, price.cache_write) + out * price.output)
+    return micro_of(into * pick(price.input, price.cached, price.cache_write) + out * price.output)
 
 
 def least_call(prices: Iterable[Price | None]) -> Amounts:
@@ -145,7 +145,3 @@ def least_call(prices: Iterable[Price | None]) -> Amounts:
     each = [charge(Range(1, 1, 1), ZERO, price) for price in prices]
     known = [one.usd for one in each if one.usd is not None]
     return Amounts(Range(1, 1, 1), Range(1, 1, 1), min(known) if len(known) == len(each) else None)
-
-
-def _up(micro_per_million: int) -> int:
-    return -(-micro_per_million // _MILLION)

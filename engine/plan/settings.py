@@ -41,7 +41,6 @@ Settings = Mapping[str, Json]
 def of_run(program: Program) -> Settings:
     return {
         "budget": of_budget(program.budget),
-        **({"by": ", ".join(map(str, program.by))} if program.by else {}),
         "by": [str(moment) for moment in program.by],
         "on_exhausted": program.on_exhausted,
         "split": program.split,

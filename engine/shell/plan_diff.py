@@ -11,6 +11,7 @@ from ..plan.amounts import Amounts, Range
 from ..plan.diff import Changed, Part, Seen
 from ..plan.plan import Plan
 from .plan_view import (
+    UNKNOWN,
     amounts_json,
     binding_json,
     bound,
@@ -26,7 +27,6 @@ from .safe import safe_line
 from .settings_view import show_value
 from .units import show_count, show_seconds, show_usd
 
-UNKNOWN = "unknown"
 _MARKS = {"added": "+", "removed": "-", "changed": "~", "same": " "}
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "same": "dim"}
 _FIGURES = 10  # how far figures stand to the right of their part's name

@@ -20,7 +20,7 @@ from ..plan import Binding, Node, Plan
 from ..plan.amounts import Amounts, Range
 from ..plan.settings import of_models, of_node, of_run
 from ..plan.touched import touched
-from ..spend import MICRO
+from ..spend import MICRO, unpriced
 from .safe import safe_line
 from .settings_view import in_force
 from .units import show_calls, show_count, show_seconds, show_usd
@@ -131,9 +131,8 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     else:
         yield "No budget binds: all that is planned fits."
     yield f"One after another: {show_calls(planned.depth)} at most."
-    unpriced = unknown_prices(program)
-    if unpriced:
-        yield f"Unknown price: {', '.join(unpriced)}; dollars that hang on it are unknown."
+    if unknown := sorted(unpriced(program)):
+        yield f"Unknown price: {', '.join(unknown)}; dollars that hang on it are unknown."
     if planned.assumed:
         names = ", ".join(planned.assumed)
         yield (
@@ -157,10 +156,6 @@ def parameter(value: str | float | bool | None) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def unknown_prices(program: Program) -> list[str]:
-    return sorted(name for name, model in program.models.items() if model.price is None)
-
-
 # --- JSON ------------------------------------------------------------------------------------------
 
 
@@ -179,7 +174,7 @@ def as_json(program: Program, planned: Plan, needed: str = "") -> dict[str, Any]
             for name, value, origin in program.params
         ],
         "touches": {kind.lower(): names for kind, names in touched(program).items()},
-        "unknown": {"prices": unknown_prices(program), "windows": list(planned.assumed)},
+        "unknown": {"prices": sorted(unpriced(program)), "windows": list(planned.assumed)},
         "baselines": sum(task.baseline is not None for task in program.tasks),
         "lacks": needed or None,
     }

@@ -1,10 +1,12 @@
 """`podium run --replay STORE [RUN]`: a recorded run again, without a server, and whether it comes to the same."""
 
+from functools import partial
 from pathlib import Path
 
 import anyio
 import click
 
+from ..agent import window_of
 from ..event import RunStarted, Stamped
 from ..replay import Replayed, replay
 from ..store import RunRecord, Store
@@ -54,11 +56,7 @@ def _replayed(store: Store, record: RunRecord, seed: int) -> Replayed:
         raise ShellError(f"run {record.id} was started without its text: it cannot be replayed")
     events = list(store.events(record.id))
     windows = _windows(events)
-    contexts = {name: model.context for name, model in program.models.items()}
-
-    def window(model: str) -> int:
-        return windows.get(model) or contexts.get(model) or 8192
-
+    window = partial(window_of, program, windows)
     return anyio.run(lambda: replay(program, events, window, seed=seed))
 
 

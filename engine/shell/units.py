@@ -7,6 +7,7 @@ from podium.dsl import quantity
 from podium.dsl.program import Clock, Price
 
 from ..clock import clock_of
+from ..spend import MICRO
 from .exits import ShellError
 
 _RATES = ("input", "cached", "cache_write", "output")
@@ -81,7 +82,7 @@ def _rate(text: str) -> tuple[str, int]:
 
 def show_usd(micro: int) -> str:
     """`$0.00`, `$12.50`; below ten cents with four or six digits, so that a cheap call is not shown as free."""
-    dollars = micro / 1_000_000
+    dollars = micro / MICRO
     if 0 < dollars < 0.001:
         return f"${dollars:.6f}"
     return f"${dollars:,.4f}" if 0 < dollars < 0.1 else f"${dollars:,.2f}"

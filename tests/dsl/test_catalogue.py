@@ -12,7 +12,8 @@ from podium.dsl.compile import Choice, check, compile_run
 from podium.dsl.library import MemoryLibrary
 from podium.dsl.problem import Problem, ProgramError
 from podium.dsl.source import Source
-from podium.engine.access import UNKNOWN_WINDOW, check_budget
+from podium.engine.access import check_budget
+from podium.engine.agent.act import DEFAULT_WINDOW
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = list(catalogue().values())
@@ -46,7 +47,7 @@ def told(entry: Entry, example: Example) -> list[Problem]:
         return list(check(source, library))
     try:
         program, notes = compile_run(source, library, choice(example))
-        check_budget(program, dict.fromkeys(program.models, UNKNOWN_WINDOW))
+        check_budget(program, dict.fromkeys(program.models, DEFAULT_WINDOW))
     except ProgramError as error:
         return list(error.problems)
     return list(notes)
