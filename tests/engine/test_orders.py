@@ -209,3 +209,23 @@ def test_a_topup_of_what_has_no_bound_changes_nothing_and_is_named() -> None:
     more = Budget(tokens=10, seconds=30.0)
     assert topped(budget, topup(more)) == Budget(usd=5, seconds=90.0)
     assert unbounded(budget, more) == ("tokens",)
+
+
+async def test_branches_that_began_before_a_pause_all_go_on_at_once_after_it(
+    tmp_path: Path,
+) -> None:
+    text = PROGRAM.replace(
+        "writer -> repeat(20, until = passed) of mender", "parallel(3) of (writer -> mender)"
+    ).replace("4 calls", "6 calls")
+    client = minute_each()
+    path = tmp_path / "runs.db"
+    async with engine(path, client) as opened:
+        run = await opened.start(text)
+        await anyio.sleep(30)
+        run.pause()
+        assert (await run.result()).folded.total.amount.calls == 3
+    async with engine(path, client) as opened:
+        began = anyio.current_time()
+        result = await (await opened.resume()).result()
+    assert result.folded.total.amount.calls == 6
+    assert anyio.current_time() - began == pytest.approx(60, abs=1)
