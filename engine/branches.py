@@ -102,6 +102,7 @@ def _start(group: _Group, inside: Here, number: int, tasks: TaskGroup) -> None:
     if group.rule.split == "even":
         place = replace(place, account=_share(group, number))
     elif any(room is not None for room in place.world.ledger.left(place.account)):
+        place.recorder.decide(place.address, "began", lambda: True)
         pledge = group.pledges[number] = Pledge(job.need, group.tell)
         place = replace(place, causes=(*place.causes, pledge))
     group.began.add(number)
@@ -128,8 +129,11 @@ async def _branch(group: _Group, place: Here, number: int, tasks: TaskGroup) -> 
 
 
 async def _room(group: _Group, job: Job) -> None:
-    """Wait until one more branch may run. On the way to where time ran out before, nothing waits for money."""
-    replaying = any(guard.cut is not None for guard in group.here.guards)
+    """Wait until one more branch may run. On the way to where time ran out before, nothing waits for money; nor
+    does a branch that an earlier life began: what it has paid for is there, whatever the pool holds now."""
+    here = group.here
+    began = recall(here.recorder, f"{here.address}/{job.segment}", "began") is not None
+    replaying = began or any(guard.cut is not None for guard in here.guards)
     while group.running and not group.race.lost:
         full = group.rule.inflight is not None and len(group.running) >= group.rule.inflight
         if not full and (replaying or _covers(group, job)):
@@ -210,7 +214,7 @@ def _result(group: _Group) -> Ended:
     gave = sum(bool(attempts_of(ended.value)) for ended in ends)
     if gave >= group.rule.need:
         return ending(Many(attempts), failures)
-    return Ended(_too_few(group, ends, gave), None, failures)
+    return Ended(_too_few(group, ends, gave), None, failures, too_few=group.rule.need > 1)
 
 
 def _too_few(group: _Group, ends: Sequence[Ended], gave: int) -> Outcome:

@@ -111,8 +111,8 @@ async def _single(here: Here, ended: Ended) -> Ended:
         judged, _ = await judge_all(here, attempts)
         one = best(judged, here.task.better)
     whole = ending(one, ended.failures)
-    short = isinstance(ended.outcome, Exhausted) and not one.passed
-    return replace(whole, outcome=ended.outcome) if short else whole
+    short = ended.too_few or (isinstance(ended.outcome, Exhausted) and not one.passed)
+    return replace(whole, outcome=ended.outcome, too_few=ended.too_few) if short else whole
 
 
 # --- forms ---------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def _ran_out(guard: Guard, ended: Ended) -> Exhausted | None:
 
 
 def _exhausted(value: Value | None, ran_out: Exhausted, ended: Ended) -> Ended:
-    passed = isinstance(value, Attempt) and value.passed
+    passed = isinstance(value, Attempt) and value.passed and not ended.too_few
     outcome: Outcome = Passed() if passed else ran_out
     return replace(ended, outcome=outcome, value=value)
 

@@ -106,10 +106,10 @@ async def submitted(here: Here, ended: Ended) -> Ended:
         outcome = Failed(error.kind, error.message)
         failures = (*ended.failures, Failure(here.address, outcome))
         return replace(ended, outcome=outcome, failures=failures)
-    again = ending(value, ended.failures, ended.reason)
-    return (
-        again if _is_plain(ended) or any(a.passed for a in judged) else replace(ended, value=value)
-    )
+    passed = any(attempt.passed for attempt in judged) and not ended.too_few
+    if passed or _is_plain(ended):
+        return ending(value, ended.failures, ended.reason)
+    return replace(ended, value=value)
 
 
 def _is_plain(ended: Ended) -> bool:

@@ -56,7 +56,8 @@ class Failure:
 class Ended:
     """How a node ended and what it gave. reason replaces the outcome's own where it is not empty.
 
-    began, rounds_left: as in NodeEnded; told of the node itself alone.
+    began, rounds_left: as in NodeEnded; told of the node itself alone. too_few: fewer branches gave an attempt
+    than its `need` says, two or more: what is kept of them, should it pass, does not make it passed.
     """
 
     outcome: Outcome
@@ -65,6 +66,7 @@ class Ended:
     reason: str = ""
     began: bool = True
     rounds_left: int = 0
+    too_few: bool = False
 
 
 class Cause(Protocol):

@@ -9,6 +9,7 @@ import trio.testing
 from podium.dsl.program import (
     AllOf,
     Branch,
+    Budget,
     Compare,
     Fallback,
     Flag,
@@ -26,7 +27,7 @@ from podium.dsl.program import (
 from podium.engine.call import CallError, ModelCall
 from podium.engine.event import Improved, NodeEnded, Scored
 from podium.engine.interpret import Result, run
-from podium.engine.outcome import Failed, Finished, Passed, Paused, Stopped
+from podium.engine.outcome import Exhausted, Failed, Finished, Passed, Paused, Stopped
 from podium.engine.testing import Fail, Memory, Played, Say, ScriptedClient, play, scripted_world
 from podium.engine.testing.handmade import (
     HERE,
@@ -392,6 +393,23 @@ async def test_a_failed_branch_leaves_its_siblings_alone(passes: int | None) -> 
     assert ends["main/parallel/2.agent"] == "failed"
     assert ends["main/parallel/3.agent"] == {None: "finished", 1: "stopped", 2: "passed"}[passes]
     assert played.result.outcome == Passed()
+
+
+@pytest.mark.parametrize("budget", [Budget(), Budget(calls=1)])
+async def test_a_run_without_as_many_attempts_as_it_needs_has_not_passed(budget: Budget) -> None:
+    """What was paid for is kept, and passes; the run says all the same that it is too little."""
+    down = Fail(CallError("server", "down"))
+    flow = then(parallel(3, agent(), need=2), reduce_by("best"))
+    whole = replace(program(flow, replace(TASK, verify=exact("4"))), budget=budget)
+    played = await play(whole, ScriptedClient({"1.agent/c1": "4", "": down}))
+    kept = played.result.value
+    assert kept is not None
+    assert kept.passed
+    if budget.calls:
+        assert isinstance(played.result.outcome, Exhausted)
+    else:
+        told = "down (1 of 3 branches gave an attempt; 2 must)"
+        assert played.result.outcome == Failed("server", told)
 
 
 async def test_too_few_attempts_fail_the_whole_with_the_lowest_branch() -> None:
