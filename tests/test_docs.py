@@ -16,11 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 from typing import get_args
 
 import pytest
 
 import podium.engine
+import podium.engine.testing
 from podium.engine.event import Event
 
 ROOT = Path(__file__).parents[1]
@@ -181,6 +183,17 @@ def test_the_page_on_embedding_names_every_event() -> None:
     assert [
         cls.__name__ for cls in get_args(Event) if cls.__name__ not in podium.engine.__all__
     ] == []
+
+
+@pytest.mark.parametrize(
+    ("package", "page"), [(podium.engine, "embedding.md"), (podium.engine.testing, "simulator.md")]
+)
+def test_the_page_names_all_that_a_package_offers(package: ModuleType, page: str) -> None:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    names: list[str] = package.__all__
+    assert [name for name in names if not hasattr(package, name)] == []
+    assert [name for name in names if f"`{name}`" not in text] == []
+    assert sorted(set(names)) == sorted(names)
 
 
 @pytest.mark.slow
