@@ -176,6 +176,7 @@ class Client(Protocol):
 FailureKind = Literal[
     "unreachable",  # no connection, or it was refused: nothing was sent
     "cut",  # the stream ended without a finish reason; the work may have been paid
+    "empty",  # a whole reply of the protocol, without a choice in it
     "silent",  # nothing arrived for the idle time-out
     "mute",  # silent, and no byte of any reply has ever come from this model there: it is not asked again
     "busy",  # rate limit or full queue: wait and send again

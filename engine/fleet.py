@@ -309,7 +309,7 @@ class Fleet:
                 self._down(site, error, now)
             case "mute":
                 self._mute(site, error, now)
-            case "server" | "cut" | "silent" | "protocol":
+            case "server" | "cut" | "silent" | "empty" | "protocol":
                 site.failures += 1
                 # One failing call may be its own fault; as many as a call is allowed are the server's.
                 if site.answered and error.kind == "server" and site.failures >= 5:

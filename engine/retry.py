@@ -16,6 +16,7 @@ TRIES: dict[FailureKind, int] = {
     "cut": 5,
     "silent": 5,
     "protocol": 3,  # a page in place of a stream is told within seconds
+    "empty": 2,  # well formed, so most likely meant; once more for those of a filter's or a proxy's mood
     "verifier": 2,
     "mute": 2,  # the second one elsewhere only
     "unreachable": 1,
@@ -30,7 +31,18 @@ FIRST_S = 1.0
 LONGEST_S = 60.0
 # No fault of the call: the same one may be answered later, so a run that such a failure ended can be resumed.
 LATER: frozenset[str] = frozenset(
-    ("unreachable", "mute", "silent", "cut", "busy", "server", "credentials", "quota", "model")
+    (
+        "unreachable",
+        "mute",
+        "silent",
+        "cut",
+        "empty",
+        "busy",
+        "server",
+        "credentials",
+        "quota",
+        "model",
+    )
 )
 # A server that asks for more than this is not believed.
 CLAMP_S = 600.0

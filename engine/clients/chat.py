@@ -56,6 +56,7 @@ class Collector:
     _tools: Fragments = field(default_factory=Fragments)
     _length: int = 0  # characters of all three
     _chunks: int = 0  # events of the protocol, errors apart
+    _choices: int = 0
     _malformed: str | None = None
     _broke: bool = False  # by an error of the server's own
 
@@ -134,6 +135,7 @@ class Collector:
             self.usage = usage
         for choice in sequence(value.get("choices")):
             found = mapping(choice)
+            self._choices += 1
             if not found.get("index"):  # more than one is never asked for
                 self._choice(found)
 
@@ -167,6 +169,9 @@ class Collector:
             said = f": {self._malformed!r}" if self._malformed else ""
             what = f"{self.where} answered 200 with nothing of the chat protocol{said}"
             return CallError("protocol", what, maybe_paid=True)
+        if self._choices == 0 and self._malformed is None:
+            what = f"{self.where} answered 200 without a choice (`choices: []`)"
+            return CallError("empty", what, maybe_paid=True, usage=usage)
         why = "a broken event" if self._malformed else "no finish reason"
         return CallError(
             "cut", f"{self.where} ended the stream with {why}", maybe_paid=True, usage=usage

@@ -238,7 +238,10 @@ def test_a_chunk_without_choices_is_harmless_anywhere(place: int) -> None:
 
 
 def test_chunks_without_choices_alone_are_no_reply() -> None:
-    assert failure({"choices": []}, b"[DONE]").kind == "cut"
+    assert failure({"choices": []}, b"[DONE]").kind == "empty"
+    assert failure({"choices": []}, {"choices": []}).kind == "empty"
+    assert failure({"choices": []}, b'{"choi').kind == "cut"
+    assert failure({"choices": []}, delta(content="x")).kind == "cut"
 
 
 def test_null_content_and_both_names_of_reasoning_are_read() -> None:

@@ -332,7 +332,7 @@ async def test_a_server_that_refuses_everything_is_asked_only_a_few_times(
         (Answer(disconnect=1), "cut", True),
         (Answer(body=b"<html>hello</html>", content_type="text/html"), "protocol", True),
         (Answer(body=b"{broken", content_type="application/json"), "protocol", True),
-        (Answer(body=b'{"choices":[]}', content_type="application/json"), "cut", True),
+        (Answer(body=b'{"choices":[]}', content_type="application/json"), "empty", True),
         (Answer(status=429, body=b"{}"), "busy", False),
         (Answer(status=502, body=b"<html>Bad Gateway</html>"), "server", True),
         (Answer(status=400, body=b""), "protocol", False),

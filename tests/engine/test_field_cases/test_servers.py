@@ -1,7 +1,7 @@
 """Field cases of what servers and models send, of windows that are full, and of the regressions of MAS-TTS.
 
 Case | where it is looked at
-24   | `clients/test_chat.test_a_chunk_without_choices_is_harmless_anywhere`, and alone
+24   | `clients/test_chat.test_a_chunk_without_choices_is_harmless_anywhere`, and alone: here
 25   | here, through all layers; `clients/test_chat.test_a_prompt_cut_by_the_server_is_an_overflow`
 26   | `clients/test_tool_calls.test_all_forms_give_the_same_call`, and several at once
 27   | here, as far as the reply: nothing runs a tool yet
@@ -41,6 +41,31 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+# --- case 24 ----------------------------------------------------------------------------------------
+
+NO_CHOICE = {
+    "unstreamed": Answer(body=b'{"choices":[]}', content_type="application/json"),
+    "streamed": Answer(
+        body=b'data: {"choices":[]}\n\ndata: [DONE]\n\n', content_type="text/event-stream"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", NO_CHOICE)
+async def test_a_reply_without_a_choice_is_an_error_of_the_endpoint_and_asked_for_once_more(
+    form: str,
+) -> None:
+    async with (
+        FakeServer(always(NO_CHOICE[form])) as fake,
+        Engine(Store.memory(), environ={}) as engine,
+    ):
+        run = await engine.start(compiled(team_file("one", endpoint=fake.url, price=REAL)))
+        result = await run.result()
+        assert fake.started == 2
+    assert isinstance(result.outcome, Failed)
+    assert (result.outcome.kind, "without a choice" in result.outcome.message) == ("empty", True)
 
 
 # --- case 25 ----------------------------------------------------------------------------------------
