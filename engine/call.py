@@ -63,7 +63,8 @@ Call = ModelCall | VerifierCall
 class Usage:
     """Tokens as reported. input includes cached and cache_write; output includes reasoning.
 
-    estimated: the server did not say; the figures are upper bounds of ours.
+    estimated: the server did not say; the figures are upper bounds of ours. doubtful: it told of more input from
+    its cache, or written there, than of input; what was over is left out.
     """
 
     input: int = 0
@@ -72,6 +73,7 @@ class Usage:
     output: int = 0
     reasoning: int = 0
     estimated: bool = False
+    doubtful: bool = False
 
     @property
     def fresh(self) -> int:
@@ -84,7 +86,9 @@ class Usage:
         cached = min(max(0, self.cached), total)
         written = min(max(0, self.cache_write), total - cached)
         reasoning = min(max(0, self.reasoning), output)
-        return Usage(total, cached, written, output, reasoning, self.estimated)
+        over = 0 < total < max(0, self.cached) + max(0, self.cache_write)
+        doubtful = self.doubtful or over
+        return Usage(total, cached, written, output, reasoning, self.estimated, doubtful)
 
     def plus(self, other: "Usage") -> "Usage":
         return Usage(
@@ -94,6 +98,7 @@ class Usage:
             self.output + other.output,
             self.reasoning + other.reasoning,
             self.estimated or other.estimated,
+            self.doubtful or other.doubtful,
         )
 
 
@@ -266,6 +271,8 @@ class VerifierBroken(Pausing):
 def usage_body(usage: Usage) -> dict[str, Json]:
     """The usage's JSON form, with `fresh` for those who read events; `usage_of` is its inverse."""
     fields: dict[str, Json] = {name: getattr(usage, name) for name in Usage.__slots__}
+    if not usage.doubtful:  # stores of earlier versions have no such field
+        del fields["doubtful"]
     return {"fresh": usage.fresh, **fields}
 
 

@@ -360,6 +360,7 @@ def _with_usage(call: ModelCall, reply: ModelReply) -> ModelReply:
     guess = estimate(call, reply.text, reply.reasoning)
     told = replace(guess, input=used.input or guess.input, output=used.output or guess.output)
     told = replace(told, cached=used.cached, cache_write=used.cache_write, reasoning=used.reasoning)
+    told = replace(told, doubtful=used.doubtful)
     return replace(reply, usage=told.believed())
 
 

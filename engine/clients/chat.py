@@ -193,6 +193,7 @@ class Collector:
             output=told.output or (cap if unseen else min(cap, most)),
             reasoning=told.reasoning,
             estimated=True,
+            doubtful=told.doubtful,
         )
 
     def _check_prompt(self, usage: Usage) -> None:
@@ -229,11 +230,5 @@ def _told(usage: dict[str, Any], profile: Profile) -> Usage:
         total += cached + written
     output = count(usage, "completion_tokens", "output_tokens")
     reasoning = count(outside, "reasoning_tokens") or count(usage, "reasoning_tokens")
-    cached = min(cached, total)
-    return Usage(
-        input=total,
-        cached=cached,
-        cache_write=min(written, total - cached),
-        output=output,
-        reasoning=min(reasoning, output),
-    )
+    told = Usage(total, cached, written, output, reasoning)
+    return told.believed()

@@ -72,6 +72,7 @@ class HttpClient:
         self._profiles: dict[str, Profile] = {}
         self._changes: dict[str, tuple[str, ...]] = {}
         self._trials: dict[str, Trial] = {}
+        self._doubted: set[str] = set()
         self._marking = os.urandom(32)
 
     def with_secrets(self, secrets: Mapping[str, str]) -> "HttpClient":
@@ -317,7 +318,20 @@ class HttpClient:
                 stream.begun = partial(_begun, trial, stream, profile.idle_s)
             collector = Collector(call, profile, replica.name, self._hidden(place))
             await collect(stream, collector, profile)
-            return collector.reply(replica)
+            reply = collector.reply(replica)
+            if reply.usage.doubtful:
+                self._doubt(replica)
+            return reply
+
+    def _doubt(self, replica: Replica) -> None:
+        """Say, once for each model at its endpoint, that its figures do not add up."""
+        key = _profile_key(replica)
+        if key not in self._doubted:
+            self._doubted.add(key)
+            self._tell(
+                f"{replica.name} tells of more cached input than it had input; it is counted up to that,"
+                " and what the vendor charges may differ"
+            )
 
     def _refusal(
         self, answer: Answer, place: Address, where: str, profile: Profile = UNKNOWN

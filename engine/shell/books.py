@@ -38,7 +38,16 @@ def not_known(spend: Spend) -> str:
     return f"Not known: what {calls} used; counted above as {bound}{usd}."
 
 
+def doubtful(spend: Spend) -> str:
+    """What was told and cannot be; empty where all adds up."""
+    if not spend.usage.doubtful:
+        return ""
+    return (
+        "In doubt: a server told of more cached input than it had input; it is counted up to that."
+    )
+
+
 def books(spend: Spend) -> tuple[str, ...]:
     """All of these that have something to say."""
-    lines = (tokens_by_kind(spend), tries_by_fate(spend), not_known(spend))
+    lines = (tokens_by_kind(spend), tries_by_fate(spend), not_known(spend), doubtful(spend))
     return tuple(line for line in lines if line)

@@ -24,6 +24,7 @@ from podium.engine.clients.profile import adjusted
 from podium.engine.event import CallAnswered, Event
 from podium.engine.ledger import Amount
 from podium.engine.outcome import Failed, Finished
+from podium.engine.shell.books import books
 from podium.engine.store import Store
 from podium.engine.testing import Fail, Say
 from podium.engine.testing.invariants import sum_of
@@ -169,6 +170,22 @@ def test_no_usage_object_costs_less_than_nothing_or_more_than_its_tokens(
     parts = (found.cached, found.cache_write, found.input - found.cached - found.cache_write)
     assert min(*parts, found.output, found.reasoning, found.output - found.reasoning) >= 0
     assert 0 <= spent(found, PRICE).usd <= -(-(found.input * 5 + found.output * 20) // 4)
+
+
+async def test_more_cached_than_sent_is_told_once_and_shown_with_the_run() -> None:
+    told: list[str] = []
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 500}
+    async with (
+        FakeServer(always(Answer(text="yes", usage=usage))) as fake,
+        Engine(Store.memory(), environ={}, tell=told.append) as engine,
+    ):
+        text = team_file("parallel(3) of one", endpoint=fake.url, price=REAL)
+        run = await engine.start(compiled(text))
+        result = await run.result()
+    assert [line for line in told if "cached" in line] == told[-1:]
+    assert result.folded.total.usage == Usage(30, 30, 0, 15, doubtful=True)
+    assert "In doubt" in books(result.folded.total)[-1]
+    assert all(e.usage.doubtful for e in models_of([s.event for s in run.past()]))
 
 
 # --- case 10 ----------------------------------------------------------------------------------------
