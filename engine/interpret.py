@@ -83,7 +83,7 @@ async def _watch(walk: Walk, tasks: TaskGroup) -> None:
 async def _run(walk: Walk, task: Task) -> Result:
     program = walk.world.program
     budget = program.budget
-    walk.world.ledger.open(walk.world.account, Limit(budget.usd, budget.tokens, budget.calls))
+    walk.world.ledger.open(walk.world.account, Limit.of(budget))
     here = Here(walk, program.name, walk.world.account, task)
     guards: list[Guard] = []
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from podium.dsl.program import Budget
+
 
 class Amount(NamedTuple):
     """Micro-dollars, tokens, calls. Never negative."""
@@ -35,6 +37,11 @@ class Limit(NamedTuple):
     usd: int | None = None
     tokens: int | None = None
     calls: int | None = None
+
+    @classmethod
+    def of(cls, budget: Budget) -> "Limit":
+        """budget's bounds but for time and shares, which are no sums."""
+        return cls(budget.usd, budget.tokens, budget.calls)
 
 
 class Charge(NamedTuple):

@@ -89,7 +89,7 @@ def _account(here: Here) -> str:
 
 def limit_of(here: Here, budget: Budget) -> Limit:
     """The budget's bounds, with its share of the nearest bound of each dimension around it."""
-    own = Limit(budget.usd, budget.tokens, budget.calls)
+    own = Limit.of(budget)
     if budget.share is None:
         return own
     bounds: list[int | None] = list(own)

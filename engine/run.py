@@ -166,11 +166,11 @@ class Engine:
 
     def account(self, name: str, limit: str | Budget | None = None) -> Account:
         """An account above runs. A second call with a lower limit tightens it; none raises it."""
-        bounds = budget_of(limit)
+        bounds = Limit.of(budget_of(limit))
         if name not in self.ledger.accounts:
             self.ledger.open(name, Limit())
             self._carry_over(name)
-        self.ledger.tighten(name, Limit(bounds.usd, bounds.tokens, bounds.calls))
+        self.ledger.tighten(name, bounds)
         return Account(name)
 
     def _carry_over(self, account: str) -> None:

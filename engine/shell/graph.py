@@ -6,15 +6,12 @@ import click
 
 from podium.dsl.problem import ProgramError
 
-from ..library import ALLOWED_KINDS
 from .graph_model import drawing
 from .graph_text import mermaid, svg
-from .inputs import Asked
+from .inputs import ANYTHING, Asked
 from .loading import load
+from .options import settings_option
 from .reports import reject
-
-# A drawing calls nothing, reads no variable and runs no code: it needs no leave.
-ANYTHING = tuple(f"{kind}:*" for kind in ALLOWED_KINDS)
 
 
 @click.command(
@@ -24,7 +21,7 @@ ANYTHING = tuple(f"{kind}:*" for kind in ALLOWED_KINDS)
 @click.argument("file", type=click.Path())
 @click.argument("run", required=False)
 @click.option("-e", "--expression", help="Draw this expression instead of a run of FILE.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
+@settings_option
 @click.option("--svg", "as_svg", is_flag=True, help="Write SVG; without it, Mermaid text.")
 def command(
     file: str,

@@ -17,6 +17,8 @@ from .exits import ShellError
 from .texts import read_text
 
 Given = tuple[str | int | float | bool, str]
+# What calls nothing, reads no variable and runs no code of the program's needs no leave.
+ANYTHING = tuple(f"{kind}:*" for kind in ALLOWED_KINDS)
 _ENVIRON = "PODIUM_PARAM_"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -79,9 +81,10 @@ def parameters(
 
 def _from_toml(text: str, path: str) -> dict[str, Given]:
     try:
-        table = tomllib.loads(text)
+        table: dict[str, object] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ShellError(f"{path} is not TOML: {error}") from error
+    values: dict[str, Given] = {}
     for name, value in table.items():
         if not isinstance(value, str | int | float | bool):
             listed = f"; --set {name}='[1, 2]' gives a list" if isinstance(value, list) else ""
@@ -89,7 +92,8 @@ def _from_toml(text: str, path: str) -> dict[str, Given]:
                 f"{path}: {name} is a {type(value).__name__}; a parameter is text, a number or "
                 f"true or false{listed}"
             )
-    return {name: (value, path) for name, value in table.items()}
+        values[name] = value, path
+    return values
 
 
 def _setting(text: str) -> tuple[str, Given]:

@@ -23,6 +23,12 @@ verbose_option = click.option(
     callback=set_verbose,
     help="Show what went wrong inside Podium.",
 )
+settings_option = click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter."
+)
+allow_option = click.option(
+    "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
+)
 params_option = click.option(
     "--params", "params_file", metavar="FILE", help="Parameters from a TOML file."
 )

@@ -30,7 +30,7 @@ class Given:
 def give(path: str, run: str | None, order: Ordered, *, live_only: bool = True) -> Given:
     """Give order to the run (default: the only live one), and wait until it took it. Raises ShellError."""
     with open_store(Path(path)) as store:
-        record = find_run(store, run) if run is not None else only_live(store)
+        record = live_or_named(store, run)
         live = store.owner(record.id) is not None
         _refuse(record, live=live, live_only=live_only)
         number = store.order(record.id, order).number
@@ -61,7 +61,12 @@ def live_runs(store: Store) -> list[RunRecord]:
     return [run for run in store.runs() if store.owner(run.id) is not None]
 
 
-def only_live(store: Store) -> RunRecord:
+def live_or_named(store: Store, run: str | None) -> RunRecord:
+    """The run that run names, else the only live one. Raises ShellError."""
+    return _only_live(store) if run is None else find_run(store, run)
+
+
+def _only_live(store: Store) -> RunRecord:
     """The one run that is live. Raises ShellError where there is none, or where there are several."""
     match live_runs(store):
         case [record]:

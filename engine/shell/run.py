@@ -17,7 +17,15 @@ from .ending import conclude, not_begun
 from .exits import ShellError
 from .inputs import Asked
 from .loading import Loaded, load, params
-from .options import caps_options, model_options, params_option, viewing, viewing_options
+from .options import (
+    allow_option,
+    caps_options,
+    model_options,
+    params_option,
+    settings_option,
+    viewing,
+    viewing_options,
+)
 from .replaying import replay_run
 from .reports import reject, show
 from .safe import safe
@@ -73,14 +81,12 @@ def _declared(text: str) -> str:
 @click.argument("run", required=False)
 @click.option("-e", "--expression", metavar="EXPR", help="Run this flow.")
 @click.option("--task", metavar="NAME", help="Its task: one of FILE, or a family such as words.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
+@settings_option
 @params_option
 @caps_options
 @click.option("--seed", type=int, help="Seed of every choice by chance.")
 @model_options
-@click.option(
-    "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
-)
+@allow_option
 @click.option(
     "--replay",
     metavar="STORE",

@@ -26,7 +26,7 @@ from .doors import Doors
 from .exits import Exit, ShellError
 from .inputs import allow_rules, parameters
 from .loading import params, reach
-from .options import json_option, params_option, verbose_option
+from .options import json_option, params_option, settings_option, verbose_option
 from .project import NAME as PROJECT_FILE
 from .project import read_project
 from .reports import reject, show
@@ -67,7 +67,7 @@ class Opened:
 @click.option("--seed", default=0, show_default=True, help="Seed of every choice by chance.")
 @click.option("--time", "most", default="60s", show_default=True, help="Begin no case after that.")
 @click.option("--case", "number", type=click.IntRange(1), help="Only this case of each.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
+@settings_option
 @params_option
 @click.option(
     "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow file; run python verifiers."

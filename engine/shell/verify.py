@@ -16,7 +16,7 @@ from .doors import Doors
 from .exits import Exit, ShellError, exit_of
 from .inputs import Asked
 from .loading import load
-from .options import json_option, verbose_option
+from .options import allow_option, json_option, settings_option, verbose_option
 from .reports import reject
 from .safe import safe, safe_json
 from .texts import read_text
@@ -35,10 +35,8 @@ from .texts import read_text
     metavar="PATH",
     help="The answer; one that ends in .json is a structured one; - is standard input.",
 )
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
-@click.option(
-    "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
-)
+@settings_option
+@allow_option
 @json_option
 @verbose_option
 @click.pass_context

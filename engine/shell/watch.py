@@ -20,8 +20,8 @@ from ..store import RunRecord, Store
 from .ending import conclude
 from .exits import Exit, ShellError
 from .options import viewing, viewing_options
-from .ordering import only_live
-from .reading import find_run, open_store, program_of
+from .ordering import live_or_named
+from .reading import open_store, program_of
 from .session import RunningRun, carry
 
 # What a live run writes is read so often: as often as a person can look.
@@ -39,7 +39,7 @@ def command(ctx: click.Context, /, *, run: str | None, **shown: Any) -> None:
     """
     view = viewing(**shown)
     with open_store(Path(view.store)) as store:
-        record = find_run(store, run) if run is not None else only_live(store)
+        record = live_or_named(store, run)
         followed = Followed(record.id, _program(record), store)
         ended = carry(_nothing, partial(_begin, followed), view)
     if followed.left:

@@ -11,6 +11,7 @@ from random import Random
 from podium.dsl.compile import Choice, compile_run, compile_tests
 from podium.dsl.faults import FAULTS
 from podium.dsl.library import Library
+from podium.dsl.parse import parse
 from podium.dsl.problem import Problem
 from podium.dsl.program import Fault, Program, TestCase
 from podium.dsl.source import Source
@@ -86,8 +87,6 @@ def subjects(
 
 
 def _runs(source: Source) -> list[str]:
-    from podium.dsl.parse import parse
-
     tree, _ = parse(source)
     return [one.name for one in tree.declarations if one.kind == "run"]
 

@@ -280,7 +280,7 @@ def simpler(schedule: Schedule) -> Iterator[Schedule]:
 
 
 # Later than this a fault meets no run any more, and shrinking stops.
-_LATEST_S = 3600.0
+LATEST_S = 3600.0
 
 
 def _simpler(one: Placed) -> Iterator[Placed]:
@@ -290,5 +290,5 @@ def _simpler(one: Placed) -> Iterator[Placed]:
         yield replace(one, share=None)
     if one.where:
         yield replace(one, where="")
-    if one.at_s * 2 + 1 < _LATEST_S:
+    if one.at_s * 2 + 1 < LATEST_S:
         yield replace(one, at_s=float(round(one.at_s * 2 + 1)))

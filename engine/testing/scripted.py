@@ -43,6 +43,7 @@ from ..tokens import spent, worst
 from ..verify import Function, judge
 
 T = TypeVar("T")
+_ACCOUNT = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,6 @@ async def scripted_world(
     memory: Memory | None = None,
     ledger: Ledger | None = None,
     bindings: Mapping[str, Function] | None = None,
-    account: str = "run",
     by: float = math.inf,
 ) -> AsyncGenerator[World]:
     """A World over client, in memory. The ledger has the run's account open under the program's budget.
@@ -288,8 +288,7 @@ async def scripted_world(
     """
     memory = Memory() if memory is None else memory
     ledger = Ledger() if ledger is None else ledger
-    budget = program.budget
-    ledger.open(account, Limit(budget.usd, budget.tokens, budget.calls))
+    ledger.open(_ACCOUNT, Limit.of(program.budget))
     found = {name: (await client.probe(model))[0] for name, model in program.models.items()}
     desk = _Desk(program, client, memory, ledger, bindings or {}, found)
     windows = {name: one.context for name, one in found.items() if one.context is not None}
@@ -298,7 +297,7 @@ async def scripted_world(
         desk.call,
         ledger,
         memory,
-        account,
+        _ACCOUNT,
         windows,
         desk.interrupt,
         by=by,

@@ -19,6 +19,7 @@ from podium.dsl.types import TIME
 
 from ..verify import Bindings
 from .cases import Case, Subject, Tried, subjects, tried
+from .faults import LATEST_S
 from .smaller import smaller
 from .trees import NOWHERE, listed, printed
 from .words import tree_of
@@ -26,8 +27,6 @@ from .words import tree_of
 # About as long as eighty cases of thirty calls take. Beside its calls a case counts for some.
 EFFORT = 4_000
 _EACH = 20
-# Later than this a fault meets no run any more, and shrinking stops.
-_LATEST_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,7 @@ def _less(name: str, value: float, *, is_time: bool) -> Iterator[float]:
             yield 1
     elif name == "after":
         later = value * 2 + 1
-        if later < (_LATEST_S if is_time else 100):
+        if later < (LATEST_S if is_time else 100):
             yield float(later) if is_time else int(later)
     elif value >= 2:
         yield float(value // 2)

@@ -168,7 +168,7 @@ class _World:
         client = SimulatedFleet(self.speak, self.servers, weather, self.schedule.seed)
         judging = SimulatedJudging(self.law, weather, self.schedule.seed)
         self.disk.full = lambda: weather.disk_is_full(anyio.current_time())
-        self.due = weather.strokes()
+        self.due = weather.life_ends()
         self.crashes = weather.crashes()
         with anyio.move_on_after(self.horizon_s) as scope:
             while await self._life(client, judging):  # noqa: ASYNC110  # somebody's absence, no polling

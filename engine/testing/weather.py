@@ -88,7 +88,7 @@ class Weather:
     def disk_is_full(self, now: float) -> bool:
         return self._reigning(FullDisk, "", "", now) is not None
 
-    def strokes(self) -> list[Placed]:
+    def life_ends(self) -> list[Placed]:
         """Crashes and cancellations at a time, in its order."""
         own = [p for p in self.schedule.faults if isinstance(p.fault, Crash | Cancel)]
         own = [p for p in own if not (isinstance(p.fault, Crash) and p.fault.answers is not None)]
