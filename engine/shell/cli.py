@@ -6,6 +6,7 @@ takes time to load; what only a failure needs is loaded when one happens.
 
 import platform  # click has loaded it already
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -80,21 +81,50 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
+    def main(self, *args: Any, **more: Any) -> Any:
+        """The whole command; what click itself cannot print, such as the help, ends as `invoke` says."""
+        try:
+            return super().main(*args, **more)
+        except OSError as error:
+            if (code := _refused(error)) is None:
+                raise
+            sys.exit(code)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; every end that is not a return becomes a message and an exit code."""
         try:
             return super().invoke(ctx)
         except ShellError as error:
-            click.echo(f"podium: {safe(error.message)}", err=True)
+            _say(error.message)
             ctx.exit(error.code)
-        except (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError):
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
             raise
         except KeyboardInterrupt:
             click.echo("podium: interrupted", err=True)
             ctx.exit(Exit.INTERRUPTED)
+        except OSError as error:
+            if (code := _refused(error)) is None:
+                _apologise(error, verbose=bool(ctx.meta.get(_VERBOSE)))
+            ctx.exit(Exit.BUG if code is None else code)
         except Exception as error:  # the last resort: a mistake of ours, exit 5
             _apologise(error, verbose=bool(ctx.meta.get(_VERBOSE)))
             ctx.exit(Exit.BUG)
+
+
+def _refused(error: OSError) -> Exit | None:
+    """The exit code where a stream or the system refused to write, which is told; None for any other error."""
+    from .streams import refusal
+
+    if (why := refusal(error)) is None:
+        return None
+    if why:
+        _say(why)
+    return Exit.FAILED
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # standard error may be what refuses
+        click.echo(f"podium: {safe(text)}", err=True)
 
 
 def set_verbose(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -1,6 +1,9 @@
 """What a command prints when its run is over, and its exit code."""
 
 import shlex
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import click
 from rich.table import Table
@@ -16,6 +19,7 @@ from .exits import Exit, ShellError, exit_of
 from .options import DEFAULT_STORE
 from .safe import safe, safe_json
 from .session import Ended, Viewing
+from .streams import drop, told
 from .summary import Row, closing_lines, failure_lines, headline, price_table, what_next
 from .terminal import stderr_console
 
@@ -27,15 +31,43 @@ def conclude(ended: Ended, viewing: Viewing) -> Exit:
         click.echo("Interrupted before the run began; nothing was sent.", err=True)
         return Exit.INTERRUPTED
     code = code_of(folded, interrupted=ended.interrupted)
-    if viewing.as_json:
-        click.echo(safe_json(result_json(ended.run, folded, None, viewing.store)))
-    elif (text := answer_text(folded)) is not None:
-        click.echo(safe(text))
-    if not viewing.quiet:
-        _talk(folded, ended.run, viewing.store)
-    elif code != Exit.PASSED:
-        click.echo(f"{headline(folded)}\n{_next(folded, ended.run, viewing.store)}", err=True)
-    return code
+    lost = _answer(ended, viewing)
+    with _said_or_lost():
+        if not viewing.quiet:
+            _talk(folded, ended.run, viewing.store)
+        elif code != Exit.PASSED:
+            click.echo(f"{headline(folded)}\n{_next(folded, ended.run, viewing.store)}", err=True)
+        if lost:
+            click.echo(_where(ended.run, viewing.store, lost), err=True)
+    return Exit.FAILED if lost else code
+
+
+def _answer(ended: Ended, viewing: Viewing) -> str:
+    """Print the answer; gives why that could not be done, empty where it was."""
+    folded = ended.folded
+    try:
+        if viewing.as_json:
+            click.echo(safe_json(result_json(ended.run, folded, None, viewing.store)))
+        elif (text := answer_text(folded)) is not None:
+            click.echo(safe(text))
+    except OSError as error:
+        drop(sys.stdout)
+        return told(error)
+    return ""
+
+
+def _where(run: str, store: str, lost: str) -> str:
+    show = " ".join(word for word in (called(), "show", run, store_option_of(store)) if word)
+    return f"podium: the answer could not be written to standard output: {lost}; `{show}` prints it"
+
+
+@contextmanager
+def _said_or_lost() -> Generator[None, None, None]:
+    """Inside, what standard error does not take is lost: it is no part of the answer, nor of the exit code."""
+    try:
+        yield
+    except OSError:
+        drop(sys.stderr)
 
 
 def not_begun(error: ShellError, viewing: Viewing, run: str | None = None) -> None:

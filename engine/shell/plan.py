@@ -27,6 +27,7 @@ from .plan_view import as_json as as_json_of
 from .project import shown
 from .reports import reject
 from .safe import safe, safe_json
+from .terminal import Plain
 from .texts import STDIN
 
 # A plan calls nothing, reads no variable and runs no code of the program's: it needs no leave.
@@ -193,7 +194,7 @@ def _planned(file: str | None, asked: Asked) -> _Planned:
 def _console(width: int) -> Console:
     """Standard output, with colour where a person wants it; so wide where it is no terminal."""
     wide = None if sys.stdout.isatty() else width
-    return Console(markup=False, highlight=False, emoji=False, width=wide)
+    return Plain(width=wide)
 
 
 def _show(one: _Planned, *, as_json: bool) -> None:

@@ -38,6 +38,7 @@ from .summary import (
     price_table,
     what_next,
 )
+from .terminal import Plain
 from .units import show_calls, show_count
 from .why import why
 
@@ -267,4 +268,4 @@ def _is_at(address: str, above: str) -> bool:
 def stdout_console() -> Console:
     """Standard output; as wide as needed where it is no terminal, so that nothing is cut."""
     width = None if sys.stdout.isatty() else 200
-    return Console(markup=False, highlight=False, emoji=False, width=width)
+    return Plain(width=width)

@@ -116,9 +116,20 @@ class Lively:
         self._live.stop()
 
 
+class Plain(Console):
+    """A console that reads no text as markup, and raises what its stream raises."""
+
+    def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
+        super().__init__(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        """Called while BrokenPipeError is handled; the usual way here is to end the process."""
+        raise
+
+
 def stderr_console() -> Console:
-    """Standard error, with colour where a person wants it. No text is read as markup."""
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+    """Standard error, with colour where a person wants it."""
+    return Plain(stderr=True)
 
 
 def is_lively() -> bool:
