@@ -9,7 +9,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,8 @@ import orjson
 from .call import Pausing
 from .event import Stamped, body, from_body, kind_of
 from .ledger import Amount
+from .lock import is_still
+from .refused import because, is_misnamed
 
 APPLICATION = 0x506F6469  # "Podi", as SQLite's application_id
 SCHEMA = 3
@@ -62,7 +64,17 @@ class StoreError(Exception):
     """The store cannot be opened, read or written; the message says which file and what to do."""
 
 
-class DiskError(StoreError, Pausing):
+class StoreRefused(StoreError):
+    """The disk or the system refuses the store: neither the program nor the command is wrong."""
+
+
+def refused(what: str, error: Exception) -> StoreError:
+    """The error that says what could not be done, and why in words."""
+    kind = StoreError if is_misnamed(error) else StoreRefused
+    return kind(f"{what}: {because(error)}")
+
+
+class DiskError(StoreRefused, Pausing):
     """The store takes no more data: nothing more is sent, and the run pauses with cause disk."""
 
     def __init__(self, detail: str) -> None:
@@ -114,8 +126,8 @@ def connect(path: Path, *, threads: bool = False) -> sqlite3.Connection:
 
     Raises StoreError: a network file system, no permission, no store of ours, or a newer schema.
     """
-    _make_folder(path)
     try:
+        _refuse_place(path)
         with _opening(path):
             db = sqlite3.connect(
                 path, timeout=BUSY_S, isolation_level=None, check_same_thread=not threads
@@ -126,7 +138,7 @@ def connect(path: Path, *, threads: bool = False) -> sqlite3.Connection:
                 db.close()
                 raise
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"cannot open the store {path}: {error}") from error
+        raise refused(f"cannot open the store {path}", error) from error
     return db
 
 
@@ -138,11 +150,9 @@ def connect_memory(kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlit
     return db
 
 
-def _make_folder(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot make the folder of the store {path}: {error}") from error
+def _refuse_place(path: Path) -> None:
+    if path.is_dir():
+        raise StoreError(f"the store {path} is a folder; name a file in it")
     if kind := network_kind(path.parent.resolve(), _mounts()):
         raise StoreError(
             f"the store {path} would lie on a network file system ({kind}), where a crash can damage"
@@ -173,15 +183,49 @@ def network_kind(folder: Path, mounts: str) -> str | None:
 
 @contextmanager
 def _opening(path: Path) -> Generator[None, None, None]:
-    """One process at a time: switching a file to WAL while another does the same fails at once."""
-    folder = locks(path)
-    folder.mkdir(exist_ok=True)
-    fd = os.open(folder / ".open", os.O_RDWR | os.O_CREAT, 0o600)
+    """One process at a time: switching a file to WAL while another does the same fails at once.
+
+    Where no store comes to be, what was made for it is taken away again.
+    """
+    lock = locks(path) / ".open"
+    folders = [folder for folder in lock.parents if not folder.exists()]
+    fd: int | None = None
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
+        fd = _held(lock)
+        with _whole_or_gone(path, lock, folders):
+            yield
     finally:
+        if fd is not None:
+            os.close(fd)
+        for folder in folders:  # the deepest first; one that is used is not empty
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _held(lock: Path) -> int:
+    """The file lock, made if there is none, locked; one that was taken away while we waited does not count."""
+    while True:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        if is_still(fd, lock):
+            return fd
         os.close(fd)
+
+
+@contextmanager
+def _whole_or_gone(path: Path, lock: Path, folders: Sequence[Path]) -> Generator[None, None, None]:
+    """Under the lock, which whoever opens the store takes first: so nobody else has a file that was new."""
+    is_new = not path.exists()
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+        if lock.parent in folders:
+            lock.unlink(missing_ok=True)
+        raise
 
 
 def locks(path: Path) -> Path:
@@ -280,7 +324,7 @@ def read_events(db: sqlite3.Connection, run: str, after: int, limit: int) -> lis
         TypeError,
         zlib.error,
     ) as error:  # the latter: no event of ours
-        raise StoreError(f"cannot read the events of run {run}: {error}") from error
+        raise refused(f"cannot read the events of run {run}", error) from error
 
 
 def read_event(db: sqlite3.Connection, run: str, number: int) -> Stamped | None:
@@ -301,7 +345,7 @@ def write_order(db: sqlite3.Connection, run: str, time: float, order: bytes) -> 
             (run, time, order),
         ).fetchone()
     except sqlite3.Error as error:
-        raise StoreError(f"cannot write an order for run {run}: {error}") from error
+        raise refused(f"cannot write an order for run {run}", error) from error
     return int(row[0])
 
 
@@ -313,7 +357,7 @@ def read_orders(db: sqlite3.Connection, run: str, after: int) -> list[tuple[int,
             (run, after),
         ).fetchall()
     except sqlite3.Error as error:
-        raise StoreError(f"cannot read the orders of run {run}: {error}") from error
+        raise refused(f"cannot read the orders of run {run}", error) from error
 
 
 def kept_secret(db: sqlite3.Connection, new: str) -> str:
@@ -325,7 +369,7 @@ def kept_secret(db: sqlite3.Connection, new: str) -> str:
         while (row := db.execute("select value from secret where one = 1").fetchone()) is None:
             db.execute("insert or ignore into secret values (1, ?)", (new,))
     except sqlite3.Error as error:
-        raise StoreError(f"cannot keep a secret in the store: {error}") from error
+        raise refused("cannot keep a secret in the store", error) from error
     return str(row[0])
 
 
@@ -334,7 +378,7 @@ def read_spent(db: sqlite3.Connection, run: str) -> Amount:
     try:
         row = db.execute(_SETTLED.format(", ".join(_SUMS), "?"), (run,)).fetchone()
     except sqlite3.Error as error:
-        raise StoreError(f"cannot read the events of run {run}: {error}") from error
+        raise refused(f"cannot read the events of run {run}", error) from error
     return Amount(*row)
 
 
@@ -345,7 +389,7 @@ def read_ended_spent(db: sqlite3.Connection, account: str) -> Amount:
     try:
         row = db.execute(statement, (account,)).fetchone()
     except sqlite3.Error as error:
-        raise StoreError(f"cannot read what the runs of {account} cost: {error}") from error
+        raise refused(f"cannot read what the runs of {account} cost", error) from error
     return Amount(*row)
 
 
@@ -355,12 +399,12 @@ def read_unfinished(db: sqlite3.Connection, account: str) -> list[tuple[str, str
     try:
         return db.execute(statement, (account,)).fetchall()
     except sqlite3.Error as error:
-        raise StoreError(f"cannot read the runs of {account}: {error}") from error
+        raise refused(f"cannot read the runs of {account}", error) from error
 
 
 def read_blob(db: sqlite3.Connection, digest: str) -> str | None:
     try:
         row = db.execute("select text from blobs where digest = ?", (digest,)).fetchone()
     except sqlite3.Error as error:
-        raise StoreError(f"cannot read the text {digest}: {error}") from error
+        raise refused(f"cannot read the text {digest}", error) from error
     return None if row is None else str(row[0])

@@ -52,10 +52,15 @@ def own(folder: Path, run: str) -> RunLock:
         if attempt:
             time.sleep(_PAUSE_S)  # at most 40 ms, while someone only looks at the lock
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        if _locked(fd, fcntl.LOCK_EX) and _is(fd, path):
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()}), 0)
-            return RunLock(path, fd)
+        if _locked(fd, fcntl.LOCK_EX) and is_still(fd, path):
+            held = RunLock(path, fd)
+            try:
+                os.ftruncate(fd, 0)
+                os.pwrite(fd, orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()}), 0)
+            except OSError:  # a full disk: nobody owns the run
+                held.release()
+                raise
+            return held
         os.close(fd)
     owner = _read(path)
     raise RunOwned(run, owner.pid, owner.host)
@@ -82,7 +87,7 @@ def _locked(fd: int, how: int) -> bool:
     return True
 
 
-def _is(fd: int, path: Path) -> bool:
+def is_still(fd: int, path: Path) -> bool:
     """Whether path is still the file that was opened: its owner may have removed it meanwhile."""
     try:
         return os.path.samestat(os.fstat(fd), path.stat())

@@ -20,6 +20,7 @@ import orjson
 
 from .database import DiskError as DiskError
 from .database import StoreError as StoreError
+from .database import StoreRefused as StoreRefused
 from .database import (
     connect,
     connect_memory,
@@ -31,6 +32,7 @@ from .database import (
     read_orders,
     read_spent,
     read_unfinished,
+    refused,
     write_order,
 )
 from .event import Ordered, Stamped, body
@@ -248,7 +250,7 @@ class Store:
             rows = self._db.execute(f"select {columns} from runs {condition}", values)
             return [_record(*row) for row in rows]
         except sqlite3.Error as error:
-            raise StoreError(f"cannot read the store {self._path}: {error}") from error
+            raise refused(f"cannot read the store {self._path}", error) from error
 
     def _insert(self, run: RunRecord) -> None:
         values = (run.id, run.name, run.created, run.key, run.account, orjson.dumps(run.request))
@@ -260,13 +262,13 @@ class Store:
             has_key = self.find(run.key, run.account) if run.key is not None else None
             raise RunExists(has_key.id if has_key else run.id) from error
         except sqlite3.Error as error:
-            raise StoreError(f"cannot write the store {self._path}: {error}") from error
+            raise refused(f"cannot write the store {self._path}", error) from error
 
     def _write(self, statement: str, values: tuple[str, ...]) -> None:
         try:
             self._db.execute(statement, values)
         except sqlite3.Error as error:
-            raise StoreError(f"cannot write the store {self._path}: {error}") from error
+            raise refused(f"cannot write the store {self._path}", error) from error
 
     def _lock(self, run: str) -> RunLock | None:
         if self._path is None:
@@ -274,7 +276,7 @@ class Store:
         try:
             return own(locks(self._path), run)
         except OSError as error:
-            raise StoreError(f"cannot lock run {run} of the store {self._path}: {error}") from error
+            raise refused(f"cannot lock run {run} of the store {self._path}", error) from error
 
     def _journal(self, run: str, held: RunLock | None) -> Journal:
         return Journal(run, db=self._db, writer=self._writer, lock=held, clock=self._clock)

@@ -18,6 +18,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from .database import DiskError, Ending, EventRow, connect, write
+from .refused import because
 
 # One transaction's worth: larger ones gained nothing and delay the first acknowledgement.
 BATCH = 2000
@@ -144,7 +145,7 @@ class Writer:
             ValueError,
             OverflowError,
         ) as error:  # the last two: no form in SQLite
-            failure = DiskError(f"cannot write the store {self._path}: {error}")
+            failure = DiskError(f"cannot write the store {self._path}: {because(error)}")
             failure.__cause__ = error
             for job in sound:
                 job.error = self._broken[job.run] = failure

@@ -16,8 +16,8 @@ from ..orders import topped
 from ..outcome import Named
 from ..plan import plan
 from ..request import compiled, from_json
-from ..store import RunRecord, Store, StoreError
-from .exits import ShellError
+from ..store import RunRecord, Store, StoreError, StoreRefused
+from .exits import Exit, ShellError
 
 
 @contextmanager
@@ -33,6 +33,8 @@ def open_store(path: Path) -> Generator[Store, None, None]:
             yield store
         finally:
             store.close()
+    except StoreRefused as error:
+        raise ShellError(str(error), Exit.FAILED) from error
     except StoreError as error:
         raise ShellError(str(error)) from error
 

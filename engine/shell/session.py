@@ -21,7 +21,7 @@ from ..journal import Diverged
 from ..outcome import Named, reason, word
 from ..result import RunResult
 from ..run import NotResumable
-from ..store import RunOwned, StoreError
+from ..store import RunOwned, StoreError, StoreRefused
 from .exits import Exit, ShellError
 from .notify import Notifier
 from .safe import safe
@@ -261,6 +261,8 @@ def translated(error: Exception) -> ShellError | None:
     match error:
         case CallError(message=message):
             return ShellError(message, Exit.FAILED)
+        case StoreRefused():
+            return ShellError(str(error), Exit.FAILED)
         case StoreError() | RunOwned() | Diverged() | NotResumable():
             return ShellError(str(error))
         case _:

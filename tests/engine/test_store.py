@@ -1,6 +1,8 @@
 """Runs in one file: opened or refused, owned by one process, listed while another writes, torn tails."""
 
+import errno
 import random
+import resource
 import shutil
 import signal
 import sqlite3
@@ -14,11 +16,19 @@ from pathlib import Path
 import pytest
 
 from podium.engine.call import ModelReply, Usage, reply_body
-from podium.engine.database import network_kind
+from podium.engine.database import network_kind, refused
 from podium.engine.event import CallAnswered, CallIntended, Ordered, RunEnded
 from podium.engine.journal import Journal
 from podium.engine.ledger import NOTHING, Amount
-from podium.engine.store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
+from podium.engine.store import (
+    RunExists,
+    RunOwned,
+    RunRecord,
+    Store,
+    StoreError,
+    StoreRefused,
+    run_id,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -76,9 +86,11 @@ def test_another_database_is_no_store(tmp_path: Path) -> None:
 def test_a_text_is_no_store(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("not a database at all, but long enough to be read as one" * 40)
-    with pytest.raises(StoreError, match="not a database"):
+    with pytest.raises(StoreError, match="is not a database; name another one") as raised:
         Store.open(text)
+    assert not isinstance(raised.value, StoreRefused)
     assert text.read_text().startswith("not a database")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_a_newer_schema_is_refused(path: Path) -> None:
@@ -105,8 +117,70 @@ def test_a_folder_that_takes_no_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot"):
         Store.open(Path("/proc/podium/runs.db"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot make the folder"):
+    with pytest.raises(StoreError, match=r"its path is a file|a file is in the way"):
         Store.open(tmp_path / "file" / "runs.db")
+    with pytest.raises(StoreError, match="is a folder; name a file in it"):
+        Store.open(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@contextmanager
+def no_room(bytes_: int = 0) -> Generator[None]:
+    """No file of this process may be longer."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("room", [0, 4096, 20_000])
+def test_a_store_that_cannot_be_made_is_told_in_words_and_leaves_nothing(
+    tmp_path: Path, room: int
+) -> None:
+    with no_room(room), pytest.raises(StoreRefused) as raised:
+        Store.open(tmp_path / "new" / "deep" / "runs.db")
+    assert "rrno" not in str(raised.value)
+    assert "full" in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+    with closing(Store.open(tmp_path / "new" / "deep" / "runs.db")) as store:
+        assert store.runs() == []
+
+
+def test_a_store_that_is_there_is_kept_where_it_cannot_be_opened(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    with closing(Store.open(path)) as store:
+        store.create(RunRecord("r1", "main", 0.0, ""))
+    before = path.read_bytes()
+    with no_room(), pytest.raises(StoreError):
+        Store.open(path).create(RunRecord("r2", "main", 0.0, ""))
+    assert path.read_bytes() == before
+    with closing(Store.open(path)) as store:
+        assert [run.id for run in store.runs()] == ["r1"]
+        assert store.owner("r2") is None
+
+
+def test_a_run_whose_lock_cannot_be_written_is_owned_by_nobody(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "runs.db")) as store:
+        with no_room(), pytest.raises(StoreRefused, match="cannot lock run r1"):
+            store.create(RunRecord("r1", "main", 0.0, ""))
+        assert [path.name for path in (tmp_path / "runs.db.locks").iterdir()] == [".open"]
+        store.create(RunRecord("r1", "main", 0.0, ""))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full"),
+        (PermissionError(errno.EACCES, "Permission denied"), "you may not write there"),
+        (OSError(errno.ENXIO, "No such device or address"), "no such device or address"),
+        (sqlite3.OperationalError("odd"), "odd"),
+    ],
+)
+def test_why_a_store_was_refused_is_told_without_a_number(error: Exception, words: str) -> None:
+    said = str(refused("cannot open the store a.db", error))
+    assert said.startswith(f"cannot open the store a.db: {words}")
 
 
 MOUNTS = """\
