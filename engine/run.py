@@ -280,7 +280,8 @@ class Engine:
         bindings: Bindings | None = None,
         pace: Pace = anyio.lowlevel.checkpoint,
     ) -> Run:
-        """Take up a run where it stopped: the latest that has not ended, or the one named.
+        """Take up a run where it stopped: the one named, else the latest that has not ended; of those that
+        failed, for want of a server for instance, only where there is no other.
 
         It runs the texts it began with. program: for a run that was started from a Program object.
         pace: waited for before each recorded answer is given again.

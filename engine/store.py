@@ -66,6 +66,13 @@ class RunRecord:
     status: Status = "running"
     outcome: Mapping[str, Json] | None = None
 
+    @property
+    def failure(self) -> str:
+        """Why it failed, of a run that can be taken up once that is mended; empty of any other."""
+        end = self.outcome or {}
+        failed = self.status == "interrupted" and end.get("outcome") == "failed"
+        return str(end.get("reason") or "it did not say why") if failed else ""
+
 
 class RunExists(Exception):
     """A run with this id, or with this key in this account, is in the store already. run: its id."""
@@ -191,8 +198,9 @@ class Store:
         return found[0] if found else None
 
     def latest_unfinished(self) -> RunRecord | None:
-        """The newest run that has not ended and that nobody runs."""
+        """The newest run that has not ended and that nobody runs; one that failed where there is no other."""
         unfinished = self._select("where status != 'ended' order by created desc, id desc")
+        unfinished.sort(key=lambda run: bool(run.failure))
         return next((run for run in unfinished if self.owner(run.id) is None), None)
 
     # --- orders ---

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def command(
     ctx: click.Context, /, *, run: str | None, fork: bool, detached: bool, **shown: Any
 ) -> None:
-    """Take up RUN (default: the latest that has not ended) where it stopped.
+    """Take up RUN (default: the latest that has not ended, one that failed last) where it stopped.
 
     Answered calls are not paid again, and the run goes on with the text it began with. With --fork a new run
     of the files as they are now starts, from RUN or the latest unfinished one, and uses RUN's answers wherever
@@ -61,8 +61,8 @@ def command(
         record = find_run(store, run) if fork and run is not None else chosen(store, run)
         if not view.quiet:
             _say_changes(store, record, fork=fork)
-        if run is None and not view.quiet and not fork:
-            click.echo(f"Taking up run {record.id} ({safe_line(record.name, 60)}).", err=True)
+        if not view.quiet and not fork:
+            _say_which(record, chosen=run is None)
         if not fork and (warning := paid_again(store, record)):
             click.echo(warning, err=True)
     reach(project_root(Path.cwd()))
@@ -85,6 +85,15 @@ def _asked(record: RunRecord) -> Request:
         return from_json(record.request)
     except (KeyError, TypeError) as error:
         raise ShellError(f"run {record.id} was started without its text: start it anew") from error
+
+
+def _say_which(record: RunRecord, *, chosen: bool) -> None:
+    """Which run is taken up, where nobody named one; of one that failed also why, as it may do so again."""
+    if chosen:
+        click.echo(f"Taking up run {record.id} ({safe_line(record.name, 60)}).", err=True)
+    if record.failure:
+        why = safe_line(record.failure, 300)
+        click.echo(f"It failed: {why}\nUnless that is mended, it fails again.", err=True)
 
 
 def _say_changes(store: Store, record: RunRecord, *, fork: bool) -> None:

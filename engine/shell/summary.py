@@ -226,7 +226,8 @@ def what_next(folded: Fold, run: str, *, podium: str = "podium", store: str = ""
     """
     ended = folded.ended
     if ended is None or ended.resumable:
-        return f"Next: {podium} resume {run} {store}".rstrip()
+        first = "mend that, then " if ended is not None and ended.outcome == "failed" else ""
+        return f"Next: {first}{podium} resume {run} {store}".rstrip()
     address = folded.best.address if folded.best is not None else ""
     if not address and folded.nodes:
         address = next(reversed(folded.nodes))
