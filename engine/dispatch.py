@@ -1,9 +1,9 @@
 """The path of one call, put together: journal look-up, retry, admission, intent on disk, the wire, then
 answer and settlement on disk.
 
-Each step is a small function of its own; this file's order is the order of the promises. An answered
-call costs nothing again; what may be paid is held before it is sent; what was sent is settled once,
-however it ended; no answer is used before it is on disk.
+Each step is a small function of its own; this file's order is the order of the promises, and it is long so that
+they stand beside each other. An answered call costs nothing again; what may be paid is held before it is sent;
+what was sent is settled once, however it ended; no answer is used before it is on disk.
 """
 
 import math
@@ -44,15 +44,13 @@ from .ledger import NOTHING, Amount
 from .outcome import STOP
 from .retry import GiveUp, Resend, after
 from .reuse import Reuse
-from .tokens import estimate, spent, worst
+from .tokens import UNTOLD, Charged, charged, spent, with_usage, worst
 from .value import Verdict
 
 Pace = Callable[[], Awaitable[None]]
 Verify = Callable[[VerifierCall], Awaitable[Verdict]]
 # A verifier that errs so often running says nothing about the attempts.
 BROKEN_AFTER = 3
-# The usage of a try that a server told nothing of.
-_UNTOLD = Usage()
 
 
 class Gate:
@@ -189,7 +187,7 @@ async def _reused(path: Path, call: ModelCall, request: str) -> Reply | None:
     intent = CallIntended(
         at, number, account, "model", request, NOTHING, model, reply.replica, names
     )
-    answer = CallAnswered(at, number, account, NOTHING, Usage(), reply_body(reply), 0.0)
+    answer = CallAnswered(at, number, account, NOTHING, UNTOLD, reply_body(reply), 0.0)
     await path.journal.commit([intent, answer], texts)
     return reply
 
@@ -255,7 +253,7 @@ class _Try:
         return anyio.current_time() - self.began
 
     def failed(
-        self, kind: str, message: str, charge: Amount, usage: Usage = _UNTOLD, *, estimated: bool
+        self, kind: str, message: str, charge: Amount, usage: Usage = UNTOLD, *, estimated: bool
     ) -> None:
         """Note how it failed, give its slot back, settle its hold at charge."""
         call = self.call
@@ -282,7 +280,7 @@ async def _try(path: Path, call: Call, request: str, grant: Grant) -> Reply:
     try:
         reply = await _send(one)
     except CallError as error:
-        charge, usage, estimated = _charge(path, call, error, one.held)
+        charge, usage, estimated = _charge(one, error)
         if grant.replica is not None:
             path.admission.fleet.failed(grant.replica, error, anyio.current_time())
         one.failed(error.kind, error.message, charge, usage, estimated=estimated)
@@ -344,7 +342,7 @@ async def _send(one: _Try) -> Reply:
             name = f"{path.journal.run}/{call.address}/{one.number}"
             request_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
             salted = replace(call, salt=path.salt) if path.salt else call
-            return _with_usage(call, await path.client.send(salted, grant.replica, request_id))
+            return with_usage(call, await path.client.send(salted, grant.replica, request_id))
         case VerifierCall():
             verdict = await path.verify(call)
             if verdict.score is not None and not math.isfinite(verdict.score):
@@ -352,22 +350,10 @@ async def _send(one: _Try) -> Reply:
             return VerifierReply(verdict)
 
 
-def _with_usage(call: ModelCall, reply: ModelReply) -> ModelReply:
-    """The reply, with an estimate of what the server did not report, and no part above its whole."""
-    used, said = reply.usage.believed(), bool(reply.text or reply.reasoning or reply.tool_calls)
-    if used.input and (used.output or not said):
-        return replace(reply, usage=used)
-    guess = estimate(call, reply.text, reply.reasoning)
-    told = replace(guess, input=used.input or guess.input, output=used.output or guess.output)
-    told = replace(told, cached=used.cached, cache_write=used.cache_write, reasoning=used.reasoning)
-    told = replace(told, doubtful=used.doubtful)
-    return replace(reply, usage=told.believed())
-
-
 async def _answer(one: _Try, reply: Reply) -> Reply:
     """Put answer and settlement on disk in one commit; the hold lasts until they are."""
     path, call, grant, seconds = one.path, one.call, one.grant, one.seconds
-    usage, charge = Usage(), NOTHING
+    usage, charge = UNTOLD, NOTHING
     if isinstance(call, ModelCall) and isinstance(reply, ModelReply):
         usage = reply.usage
         charge = spent(usage, path.models[call.model].price)
@@ -418,12 +404,8 @@ def _count_verifier_error(path: Path, call: Call, error: CallError) -> None:
             raise VerifierBroken(call.verifier.name, error.message) from error
 
 
-def _charge(path: Path, call: Call, error: CallError, held: Amount) -> tuple[Amount, Usage, bool]:
-    """What a failed try is charged, the usage behind it, and whether that is a bound of ours."""
-    if not isinstance(call, ModelCall):
-        return NOTHING, Usage(), False
-    if error.usage is not None:
-        return spent(error.usage, path.models[call.model].price), error.usage, error.usage.estimated
-    if error.maybe_paid:
-        return held, Usage(), True
-    return (NOTHING if error.kind == "unreachable" else Amount(calls=1)), Usage(), False
+def _charge(one: _Try, error: CallError) -> Charged:
+    """What the failed try is charged. A verifier costs nothing."""
+    if isinstance(one.call, ModelCall):
+        return charged(error, one.held, one.path.models[one.call.model].price)
+    return Charged()

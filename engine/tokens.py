@@ -6,14 +6,16 @@ the bound takes the longest of the raw, NFC and NFKC forms.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 from unicodedata import normalize
 
 import orjson
 
 from podium.dsl.program import Price
 
-from .call import Message, ModelCall, Usage
-from .ledger import Amount
+from .call import CallError, Message, ModelCall, ModelReply, Usage
+from .ledger import NOTHING, Amount
 from .value import Json
 
 # Role markers cost 3 to 8 tokens, the start and the generation prompt 20, hidden system texts of
@@ -23,6 +25,8 @@ PER_CALL = 256
 # Templates write a schema out again with indentation.
 SCHEMA_FACTOR = 2
 _MILLION = 1_000_000
+# The usage of a try that a server told nothing of.
+UNTOLD = Usage()
 
 
 def text_bound(text: str) -> int:
@@ -73,6 +77,36 @@ def spent(usage: Usage, price: Price | None) -> Amount:
     """What one answered try cost: dollars, tokens in and out, one call."""
     tokens = max(0, usage.input) + max(0, usage.output)
     return Amount(usd=cost(usage, price), tokens=tokens, calls=1)
+
+
+def with_usage(call: ModelCall, reply: ModelReply) -> ModelReply:
+    """The reply, with an estimate of what the server did not report, and no part above its whole."""
+    used, said = reply.usage.believed(), bool(reply.text or reply.reasoning or reply.tool_calls)
+    if used.input and (used.output or not said):
+        return replace(reply, usage=used)
+    guess = estimate(call, reply.text, reply.reasoning)
+    told = replace(guess, input=used.input or guess.input, output=used.output or guess.output)
+    told = replace(told, cached=used.cached, cache_write=used.cache_write, reasoning=used.reasoning)
+    told = replace(told, doubtful=used.doubtful)
+    return replace(reply, usage=told.believed())
+
+
+class Charged(NamedTuple):
+    """What a try is charged, the usage behind it, and whether that is a bound of ours."""
+
+    amount: Amount = NOTHING
+    usage: Usage = UNTOLD
+    estimated: bool = False
+
+
+def charged(error: CallError, held: Amount, price: Price | None) -> Charged:
+    """What a try of a model call is charged that failed so: what the server told, else all that was held if it
+    may have worked for it, else a call, if it was reached."""
+    if error.usage is not None:
+        return Charged(spent(error.usage, price), error.usage, error.usage.estimated)
+    if error.maybe_paid:
+        return Charged(held, estimated=True)
+    return Charged() if error.kind == "unreachable" else Charged(Amount(calls=1))
 
 
 def micro_of(tokens_times_rate: int) -> int:

@@ -87,9 +87,10 @@ def _from_toml(text: str, path: str) -> dict[str, Given]:
     values: dict[str, Given] = {}
     for name, value in table.items():
         if not isinstance(value, str | int | float | bool):
-            listed = f"; --set {name}='[1, 2]' gives a list" if isinstance(value, list) else ""
+            kind = type(value).__name__
+            listed = f"; --set {name}='[1, 2]' gives a list" if kind == "list" else ""
             raise ShellError(
-                f"{path}: {name} is a {type(value).__name__}; a parameter is text, a number or "
+                f"{path}: {name} is a {kind}; a parameter is text, a number or "
                 f"true or false{listed}"
             )
         values[name] = value, path

@@ -8,9 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.dsl.program import Price
-from podium.engine.call import Message, ModelCall, Usage
+from podium.engine.call import CallError, Message, ModelCall, ModelReply, Usage
 from podium.engine.ledger import Amount
-from podium.engine.tokens import bound, cost, estimate, spent, text_bound, worst
+from podium.engine.tokens import (
+    Charged,
+    bound,
+    charged,
+    cost,
+    estimate,
+    spent,
+    text_bound,
+    with_usage,
+    worst,
+)
 
 PRICE = Price(input=1_000_000, cached=100_000, cache_write=1_250_000, output=5_000_000)
 rates = st.builds(Price, *[st.integers(0, 10**8)] * 4)
@@ -97,3 +107,33 @@ def test_an_estimate_stays_within_the_hold(text: str, reasoning: str) -> None:
     assert guess.estimated
     assert guess.output == min(60, text_bound(text) + text_bound(reasoning))
     assert spent(guess, PRICE).tokens <= worst(call, PRICE).tokens
+
+
+HELD = Amount(usd=900, tokens=90, calls=1)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (CallError("unreachable", ""), Charged()),
+        (CallError("server", ""), Charged(Amount(calls=1))),
+        (CallError("cut", "", maybe_paid=True), Charged(HELD, estimated=True)),
+        (
+            CallError("cut", "", maybe_paid=True, usage=Usage(input=10, output=2)),
+            Charged(Amount(usd=20, tokens=12, calls=1), Usage(input=10, output=2)),
+        ),
+    ],
+)
+def test_a_failed_try_is_charged_what_was_told_else_what_it_may_have_cost(
+    error: CallError, expected: Charged
+) -> None:
+    assert charged(error, HELD, PRICE) == expected
+
+
+def test_what_a_server_does_not_tell_is_estimated_and_what_it_tells_is_kept() -> None:
+    silent = with_usage(ask("hello", 50), ModelReply("hi", "stop", Usage()))
+    assert silent.usage == estimate(ask("hello", 50), "hi")
+    half = with_usage(ask("hello", 50), ModelReply("hi", "stop", Usage(input=7)))
+    assert (half.usage.input, half.usage.output, half.usage.estimated) == (7, 2, True)
+    whole = with_usage(ask("hello", 50), ModelReply("", "stop", Usage(input=7)))
+    assert (whole.usage.output, whole.usage.estimated) == (0, False)
