@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from podium.engine.pack import pack, unpack
 from podium.engine.shell.cli import main
 from podium.engine.shell.doors import Doors
 from podium.engine.testing.server import Answer, FakeServer, Seen, in_thread
@@ -55,10 +56,15 @@ def test_a_race_replays_to_the_same_transcript_whatever_the_latencies(
     assert len(server.calls) == asked
 
 
+def tampered(body: bytes) -> bytes:
+    return pack(unpack(body).replace(b"answer 1", b"answer 0"))
+
+
 def test_a_record_that_was_tampered_with_does_not_replay_to_the_same(server: FakeServer) -> None:
     podium("run", "hello.team")
     with closing(sqlite3.connect(STORE, isolation_level=None)) as db:
-        db.execute("update events set body = replace(body, 'answer 1', 'answer 0')")
+        db.create_function("tampered", 1, tampered)
+        db.execute("update events set body = tampered(body)")
     result = podium("run", "--replay", STORE)
     assert result.exit_code == 1
     assert "another transcript" in result.stdout
