@@ -4,11 +4,13 @@ A fenced block `console` holds commands after `$ ` and, below each, what it prin
 standard error together, where a line of `…` stands for any lines and `…` inside a line for any text.
 Words behind `console` say more: `server` (starts a real model), `exit=3` (of the block's last command).
 The blocks of a page run in order, in one folder with a copy of the examples.
+Every day a command of `podium` alone runs in this process; with `server`, all of them as a shell runs them.
 """
 
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,13 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from click.testing import CliRunner
 
 import podium.engine
 import podium.engine.testing
 from podium.engine.event import Event
+from podium.engine.shell.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tasks/**/README.md")])
@@ -68,25 +72,43 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_page(page: Path, folder: Path, *, with_model: bool) -> None:
+def in_shell(command: str, folder: Path) -> tuple[int, str]:
+    """Exit code and output of a command."""
     here = str(Path(sys.executable).parent)
     environ = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "COLUMNS": "100"}
     environ.pop("NO_COLOR", None)
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode()
+
+
+def in_process(command: str, folder: Path) -> tuple[int, str]:
+    """As in_shell, without a new interpreter where the command is `podium` and plain words."""
+    if re.fullmatch(r"podium [^$&|;<>`*?\n]+", command) is None:
+        return in_shell(command, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = CliRunner().invoke(
+            main, shlex.split(command)[1:], env={"COLUMNS": "100", "NO_COLOR": None}
+        )
+    return done.exit_code, done.output
+
+
+def run_page(page: Path, folder: Path, *, with_model: bool) -> None:
+    runs = in_shell if with_model else in_process
     for step in steps(page.read_text("utf-8")):
         if step.needs_model and not with_model:
             continue
-        done = subprocess.run(
-            ["bash", "-c", step.command],
-            cwd=folder,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=300,
-            check=False,
-        )
-        shown = done.stdout.decode()
-        assert done.returncode == step.exit_code, f"$ {step.command}\n{shown}"
+        code, shown = runs(step.command, folder)
+        assert code == step.exit_code, f"$ {step.command}\n{shown}"
         if step.prints:
             assert pattern(step.prints).fullmatch(shown + "\n"), f"$ {step.command}\n{shown}"
 
@@ -197,15 +219,11 @@ def test_the_page_names_all_that_a_package_offers(package: ModuleType, page: str
 
 
 @pytest.mark.slow
-def test_the_simulation_of_the_page_keeps_its_promises() -> None:
+def test_the_simulation_of_the_page_keeps_its_promises(capsys: pytest.CaptureFixture[str]) -> None:
     page = (ROOT / "docs" / "simulator.md").read_text("utf-8")
     parts: list[str] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
-    program = "".join(parts)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "calls in" in done.stdout
+    exec("".join(parts), {})
+    assert "calls in" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -226,16 +244,15 @@ def test_the_verifier_of_the_page_judges_as_it_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_property_tests_of_the_page_pass(tmp_path: Path) -> None:
+def test_the_property_tests_of_the_page_pass() -> None:
     page = (ROOT / "docs" / "testing.md").read_text("utf-8")
     [code] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
-    (tmp_path / "test_squads.py").write_text(code)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_squads.py"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    module: dict[str, Any] = {"__name__": "test_squads"}
+    exec(code, module)
+    tests = [name for name in module if name.startswith("test_")]
+    assert len(tests) == 2
+    for name in tests:
+        module[name]()
 
 
 @pytest.mark.slow

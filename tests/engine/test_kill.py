@@ -78,8 +78,14 @@ def points() -> Iterator[tuple[str, int, str]]:
     yield from (("sent", number, "thread") for number in range(1, 10, 4))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("kills", "number", "mode"), list(points()))
+# Every third of them every day, all of them in the long tests.
+POINTS = [
+    pytest.param(*point, marks=pytest.mark.long if at % 3 else pytest.mark.slow)
+    for at, point in enumerate(points())
+]
+
+
+@pytest.mark.parametrize(("kills", "number", "mode"), POINTS)
 def test_a_killed_run_loses_nothing_and_pays_no_answer_twice(
     tmp_path: Path, kills: str, number: int, mode: str
 ) -> None:

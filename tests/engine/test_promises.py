@@ -3,6 +3,7 @@
 At every event of every run, at every account: bill <= spent + held <= limit.
 """
 
+import itertools
 import json
 import random
 from dataclasses import dataclass
@@ -81,21 +82,31 @@ async def played(
     return result, books, events
 
 
-@pytest.mark.slow
-@settings(
-    max_examples=200,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(60, marks=pytest.mark.slow), pytest.param(1_000, marks=pytest.mark.long)],
 )
-@given(made=programs(), cap=CAPS, seed=st.integers(0, 1000))
-def test_no_account_is_overspent_at_any_event(
-    tmp_path_factory: pytest.TempPathFactory, made: Generated, cap: str | None, seed: int
-) -> None:
+def test_no_account_is_overspent_at_any_event(tmp_path: Path, count: int) -> None:
+    numbers = itertools.count()
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    @given(made=programs(), cap=CAPS, seed=st.integers(0, 1000))
+    def each(made: Generated, cap: str | None, seed: int) -> None:
+        check(tmp_path / str(next(numbers)), made, cap, seed)
+
+    each()
+
+
+def check(folder: Path, made: Generated, cap: str | None, seed: int) -> None:
     program, _ = compile_run(made.source, made.library, Choice())
     clock = trio.testing.MockClock(autojump_threshold=0)
     options: dict[str, Any] = {"clock": clock}
-    work = partial(played, tmp_path_factory.mktemp("run"), program, cap, seed)
+    work = partial(played, folder, program, cap, seed)
     result, books, events = anyio.run(work, backend="trio", backend_options=options)
     root = books.engine.ledger.accounts[result.run]
     assert all(
