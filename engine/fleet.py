@@ -59,7 +59,8 @@ class Site:
     """An endpoint's state. Times are the caller's clock; down_since None: it is up, as far as known.
 
     mark: as Replica's key_mark. reached: its list of models was read. closed: why nothing is sent there until
-    closed_until.
+    closed_until. failures: errors since the last answer. refusals, outages: bursts of refusals and of lost
+    connections since then. told_until: what ends before it was sent before the last burst was known.
     """
 
     name: str
@@ -68,6 +69,8 @@ class Site:
     ramp: int = 0
     ramp_gap: float = 0.0
     refusals: int = 0
+    outages: int = 0
+    told_until: float = -inf
     answered: bool = False
     reached: bool = False
     down_since: float | None = None
@@ -116,11 +119,17 @@ class Spot:
 
 @dataclass(slots=True)
 class Pool:
-    """The replicas of one model, and the rates it bears."""
+    """The replicas of one model, and the rates it bears. most: calls in flight over all of them."""
 
     spots: list[Spot]
     calls: Window | None
     tokens: Window | None
+    most: int | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether as many calls are in flight as the model may have."""
+        return self.most is not None and sum(spot.inflight for spot in self.spots) >= self.most
 
 
 Place = tuple[str, str, str]
@@ -151,14 +160,15 @@ class Fleet:
 
     def add(self, model: str, replicas: Iterable[Replica], limits: Limits = Limits()) -> None:
         """Have model served by replicas, instead of those it had. Each bears its own `inflight` calls;
-        of limits the rates count here, for all replicas together. What was sent before still counts, and
-        so does what is sent to the same places under the same rates as another model."""
+        limits count for all replicas together. What was sent before still counts, and so does what is
+        sent to the same places under the same rates as another model."""
         spots = [self._spot(replica) for replica in replicas]
         places = frozenset(_place(spot.replica) for spot in spots)
         self._pools[model] = Pool(
             spots,
             self._window("calls", places, limits.calls),
             self._window("tokens", places, limits.tokens),
+            limits.inflight,
         )
 
     def _window(
@@ -187,7 +197,7 @@ class Fleet:
         """
         pool = self._pools[model]
         open_spots = [spot for spot in pool.spots if spot.free and spot.site.opens_at(now) <= now]
-        if not open_spots or self._rates_open(pool, tokens, now) > now:
+        if not open_spots or pool.full or self._rates_open(pool, tokens, now) > now:
             return None
         spot = self._choose(pool, (model, group), open_spots)
         spot.seats.taken += 1
@@ -202,6 +212,7 @@ class Fleet:
         pool = self._pools[model]
         return (
             any(spot.free and spot.site.opens_at(now) <= now for spot in pool.spots)
+            and not pool.full
             and self._rates_open(pool, tokens, now) <= now
         )
 
@@ -239,7 +250,7 @@ class Fleet:
         """When a call may next be placed by the mere passing of time; infinite where only a call that
         ends can make room."""
         pool = self._pools[model]
-        sites = [spot.site.opens_at(now) for spot in pool.spots if spot.free]
+        sites = [spot.site.opens_at(now) for spot in pool.spots if spot.free and not pool.full]
         opens = max(min(sites, default=inf), self._rates_open(pool, tokens, now))
         ends = [self._outage_ends(spot.site) for spot in pool.spots]
         return min(opens, max(ends, default=inf))
@@ -249,7 +260,7 @@ class Fleet:
         pool = self._pools[model]
         if all(spot.site.down_since is not None for spot in pool.spots):
             return "outage"
-        sites = [spot.site for spot in pool.spots if spot.free]
+        sites = [spot.site for spot in pool.spots if spot.free and not pool.full]
         return "busy" if sites and all(site.opens_at(now) > now for site in sites) else "slot"
 
     def refusal(self, model: str, now: float) -> CallError | Outage | None:
@@ -292,7 +303,7 @@ class Fleet:
             spot.limit = min(float(replica.inflight), spot.limit + GROWTH)
 
     def _up(self, site: Site) -> None:
-        site.down_since, site.failures = None, 0
+        site.down_since, site.failures, site.outages = None, 0, 0
         if site.closed is not None and site.closed.kind in ("unreachable", "mute"):
             site.closed, site.closed_until = None, -inf
 
@@ -312,7 +323,8 @@ class Fleet:
             case "server" | "cut" | "silent" | "empty" | "protocol":
                 site.failures += 1
                 # One failing call may be its own fault; as many as a call is allowed are the server's.
-                if site.answered and error.kind == "server" and site.failures >= 5:
+                fails = error.kind == "server" and site.failures >= 5
+                if site.answered and (fails or site.down_since is not None):
                     self._down(site, error, now)
             case "credentials" | "quota":
                 self.close(replica, error, now + CLOSED_S)
@@ -321,10 +333,11 @@ class Fleet:
 
     def _busy(self, spot: Spot, error: CallError, now: float) -> None:
         site = spot.site
-        site.refusals += 1
-        # Refusals of one burst say the same thing: the longest pause counts, not their sum.
-        wait = pause(error, site.refusals, self._chance)
-        site.paused_until = max(site.paused_until, now + wait)
+        # Refusals of one burst say the same thing: the longest pause counts, not their sum or number.
+        site.refusals += now >= site.told_until
+        wait = pause(error, max(1, site.refusals), self._chance)
+        if now >= site.told_until or now + (error.retry_after_s or 0.0) > site.told_until:
+            site.told_until = site.paused_until = max(site.paused_until, now + wait)
         site.ramp = sum(int(s.limit) for s in self._spots.values() if s.site is site)
         over = min(RAMP_S[1], max(RAMP_S[0], RAMP_SHARE * wait))
         site.ramp_gap = min(RAMP_GAP_S, over / max(1, site.ramp))
@@ -335,9 +348,12 @@ class Fleet:
         if not (site.answered or site.reached):
             site.closed, site.closed_until = error, now + CLOSED_S
             return
-        site.failures += 1
+        # So do the calls that were in flight when it went.
+        if site.down_since is None or now >= site.told_until:
+            site.outages += 1
+            wait = backoff(site.outages, self._chance)
+            site.told_until = site.paused_until = max(site.paused_until, now + wait)
         site.down_since = now if site.down_since is None else site.down_since
-        site.paused_until = max(site.paused_until, now + backoff(site.failures, self._chance))
 
     def _mute(self, site: Site, error: CallError, now: float) -> None:
         site.failures += 1

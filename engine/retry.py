@@ -48,6 +48,8 @@ LATER: frozenset[str] = frozenset(
 CLAMP_S = 600.0
 # Of the wait, on top of it: nobody comes back before the time that was asked for, nor all at once.
 JITTER = 0.5
+# What is added to a wait that was asked for, so that no two clients of a server come back together.
+LONGEST_JITTER_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ def after(
         case "busy" | "verifier":
             return Resend(0.0)
         case _:
-            return Resend(backoff(tries, chance))
+            asked = min(CLAMP_S, error.retry_after_s or 0.0)
+            return Resend(max(asked, backoff(tries, chance)))
 
 
 def backoff(failures: int, chance: random.Random) -> float:
@@ -95,7 +98,9 @@ def backoff(failures: int, chance: random.Random) -> float:
 
 
 def pause(error: CallError, failures: int, chance: random.Random) -> float:
-    """Seconds for which a busy endpoint is left alone: what it asked for, clamped, else `backoff`."""
-    if error.retry_after_s is None:
+    """Seconds for which a busy endpoint is left alone: what it asked for, clamped, and up to half more
+    within 5 s; `backoff` where it asked for nothing, or for no time at all, though it had just refused."""
+    if error.retry_after_s is None or error.retry_after_s <= 0:
         return backoff(failures, chance)
-    return min(CLAMP_S, max(0.0, error.retry_after_s))
+    asked = min(CLAMP_S, error.retry_after_s)
+    return asked + min(LONGEST_JITTER_S, JITTER * asked) * chance.random()

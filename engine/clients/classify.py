@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -15,7 +16,7 @@ import orjson
 from ..call import CallError, FailureKind
 from ..plain import excerpt
 from .dialects import PROFILES, Profile
-from .loose import mapping, parsed, string
+from .loose import mapping, parsed, sequence, string
 from .refusals import RULES
 
 LONGEST_MESSAGE = 300
@@ -64,7 +65,7 @@ def refusal(
     """
     headers = {name.lower(): value for name, value in headers.items()}
     complaint = _complaint(status, body)
-    wait = retry_after(headers, now)
+    wait = _wished(headers, body, now)
     if complaint is None:
         kind, paid = _unspoken(status)
         said = _quoted(body, secrets)
@@ -122,20 +123,20 @@ def refused_field(status: int, body: bytes, optional: Iterable[str]) -> str | No
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds to wait by the server's wish, never negative; None where it has none we can read.
 
-    headers: names in lower case. Order: retry-after-ms, retry-after (seconds or a date), then the
-    reset times of the limits that are used up.
+    headers: names in lower case. Order: retry-after-ms, retry-after (seconds, a duration or a date), then
+    the reset times of the limits that are used up.
     """
     if (value := _number(headers.get("retry-after-ms", ""))) is not None:
         return max(0.0, value / 1000)
-    if after := headers.get("retry-after"):
-        if (value := _number(after)) is not None:
-            return max(0.0, value)
-        return _until(after, headers.get("date", ""), now)
+    after, date = headers.get("retry-after", ""), headers.get("date", "")
+    for value in (_duration(after), _until(after, date, now)):
+        if value is not None:
+            return value
     resets = [
         seconds
-        for name in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{name}") == "0"
-        and (seconds := _duration(headers.get(f"x-ratelimit-reset-{name}", ""))) is not None
+        for remaining, reset in _RESETS
+        if headers.get(remaining, "").strip() == "0"
+        and (seconds := _reset(headers.get(reset, ""), date, now)) is not None
     ]
     return max(resets, default=None)
 
@@ -150,6 +151,24 @@ def scrubbed(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 # --- reading ------------------------------------------------------------------------------------
+
+
+def _wished(headers: Mapping[str, str], body: bytes, now: float) -> float | None:
+    """The wait that the headers ask for, else the one in the body: OpenRouter repeats the headers of its
+    provider there, Google says `retryDelay`."""
+    if (wait := retry_after(headers, now)) is not None:
+        return wait
+    value = parsed(body)
+    outer = mapping(value[0] if isinstance(value, list) and value else value)
+    error = mapping(outer.get("error"))
+    inner = mapping(mapping(error.get("metadata")).get("headers"))
+    told = {name.lower(): str(value) for name, value in inner.items()}
+    if (wait := retry_after(told, now)) is not None:
+        return wait
+    delays = (
+        _duration(string(mapping(one), "retryDelay")) for one in sequence(error.get("details"))
+    )
+    return next((delay for delay in delays if delay is not None), None)
 
 
 def _complaint(status: int, body: bytes) -> Complaint | None:
@@ -250,25 +269,54 @@ def _unspoken(status: int) -> tuple[FailureKind, bool]:
 
 
 def _number(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"\s*-?\d{1,12}(\.\d{0,9})?\s*", text) else None
+    return float(text) if re.fullmatch(r"\s*-?\d{1,15}(\.\d{0,9})?\s*", text) else None
 
 
 def _until(date: str, server_date: str, now: float) -> float | None:
     """Seconds from the server's own clock, where it tells it, to date."""
     try:
         then = parsedate_to_datetime(date).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
-    with suppress(ValueError):
+    return max(0.0, then - _clock(server_date, now))
+
+
+def _clock(server_date: str, now: float) -> float:
+    with suppress(ValueError, OverflowError):
         now = parsedate_to_datetime(server_date).timestamp()
-    return max(0.0, then - now)
+    return now
+
+
+# The pairs of headers in use that say how much is left of a limit, and when it is full again.
+_RESETS = (
+    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+    ("x-ratelimit-remaining", "x-ratelimit-reset"),
+    ("ratelimit-remaining", "ratelimit-reset"),
+    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+)
+# A number of seconds above the first is a moment since 1970, above the second one in milliseconds.
+_MOMENT, _MOMENT_MS = 1e9, 1e12
+
+
+def _reset(text: str, server_date: str, now: float) -> float | None:
+    """Seconds until a reset that is told as a duration, as a moment since 1970 or as a date."""
+    value = _duration(text)
+    if value is None:
+        with suppress(ValueError, OverflowError):
+            value = datetime.fromisoformat(text).timestamp()
+    if value is None or value < _MOMENT:
+        return value
+    then = value / 1000 if value >= _MOMENT_MS else value
+    return max(0.0, then - _clock(server_date, now))
 
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def _duration(text: str) -> float | None:
-    """`6m0s`, `120ms`, `1.5s` or bare seconds."""
+    """`6m0s`, `120ms`, `1.5s` or bare seconds; never negative."""
     if (seconds := _number(text)) is not None:
         return max(0.0, seconds)
     parts = re.findall(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|d)", text)

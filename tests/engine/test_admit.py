@@ -225,7 +225,8 @@ async def test_a_wait_for_a_paused_model_does_not_hold_up_another_models_money()
         servers.failed(probe.replica, CallError("busy", "no", retry_after_s=100.0), 0.0)
         probe.leave()
         probe.settle(NOTHING)
-    assert started == {"other": 0.0, "paused": 100.0}
+    assert started["other"] == 0.0
+    assert 100.0 <= started["paused"] <= 105.0
 
 
 async def test_a_cancelled_wait_leaves_nothing_and_lets_the_next_one_go() -> None:
@@ -269,7 +270,7 @@ async def test_the_clock_is_watched_when_the_one_who_watched_it_gives_up() -> No
 
     async def patient() -> None:
         await door.enter(call("c"), Amount(), silent)
-        assert anyio.current_time() == 60
+        assert 60 <= anyio.current_time() <= 65
 
     async with anyio.create_task_group() as group:
         with anyio.move_on_after(5):

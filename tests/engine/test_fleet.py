@@ -2,12 +2,14 @@
 
 import random
 from dataclasses import replace
+from math import inf
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.dsl.program import Endpoint, EnvRef, Limits
-from podium.engine.call import CallError, Outage, Replica
+from podium.engine.call import CallError, FailureKind, Outage, Replica
 from podium.engine.fleet import Fleet, Window
 
 
@@ -116,9 +118,52 @@ def test_what_one_model_hears_counts_for_all_models_of_the_endpoint() -> None:
     places.add("n", [replica(2, url="http://same", model="n")])
     places.failed(replica(1, url="http://same"), CallError("busy", "no", retry_after_s=9.0), 0.0)
     assert places.place("n", "", 1, 8.9) is None
-    assert places.opens_at("n", 1, 0.0) == 9.0
+    opens = places.opens_at("n", 1, 0.0)
+    assert 9.0 < opens <= 9.0 * 1.5
     assert places.why("n", 0.0) == "busy"
-    assert places.place("n", "", 1, 9.0) is not None
+    assert places.place("n", "", 1, opens) is not None
+
+
+def test_calls_in_flight_are_limited_over_all_replicas() -> None:
+    places = fleet(replica(1), replica(2), limits=Limits(inflight=4))
+    taken = [places.place("m", "", 1, 0.0) for _ in range(4)]
+    assert [one and one.name for one in taken] == ["r1", "r2", "r1", "r2"]
+    assert not places.has_place("m", 1, 0.0)
+    assert places.place("m", "", 1, 0.0) is None
+    assert (places.opens_at("m", 1, 0.0), places.why("m", 0.0)) == (inf, "slot")
+    places.give_back(replica(1))
+    assert places.place("m", "", 1, 0.0) == replica(1)
+
+
+@pytest.mark.parametrize("kind", ["busy", "unreachable"])
+def test_a_burst_of_failures_is_waited_for_as_long_as_one(kind: FailureKind) -> None:
+    one = replica(1, inflight=32)
+    places = fleet(one)
+    places.answered(one)
+    for _ in range(32):
+        places.place("m", "", 1, 0.0)
+    for _ in range(32):
+        places.failed(one, CallError(kind, "no"), 0.0)
+        places.give_back(one)
+    opens = places.opens_at("m", 1, 0.0)
+    assert 1.0 <= opens <= 1.5
+    places.failed(one, CallError(kind, "no"), opens)
+    assert opens + 2.0 <= places.opens_at("m", 1, opens) <= opens + 3.0
+
+
+def test_a_server_of_errors_alone_is_left_for_a_second_and_then_tried_by_one_call() -> None:
+    one = replica(1)
+    places = fleet(one)
+    places.answered(one)
+    for _ in range(5):
+        places.failed(one, CallError("server", "500"), 0.0)
+    opens = places.opens_at("m", 1, 0.0)
+    assert 1.0 <= opens <= 1.5
+    assert places.place("m", "", 1, opens) == one
+    assert places.place("m", "", 1, opens) is None
+    places.failed(one, CallError("cut", "it broke off"), opens)
+    places.give_back(one)
+    assert places.place("m", "", 1, opens) is None
 
 
 def test_another_endpoint_of_the_model_takes_over() -> None:

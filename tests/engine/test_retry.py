@@ -62,10 +62,23 @@ def test_waits_double_up_to_a_minute_and_are_never_shorter_than_that() -> None:
     assert backoff(10**6, chance) <= 90
 
 
-@pytest.mark.parametrize(("asked", "waits"), [(30.0, 30.0), (-5.0, 0.0), (1e9, 600.0)])
-def test_a_busy_endpoint_gets_what_it_asks_for_within_reason(asked: float, waits: float) -> None:
-    error = CallError("busy", "slow down", retry_after_s=asked)
-    assert pause(error, 1, random.Random(0)) == waits
+@pytest.mark.parametrize(
+    ("asked", "least", "most"),
+    [(30.0, 30.0, 35.0), (0.2, 0.2, 0.3), (1e9, 600.0, 605.0), (0.0, 1.0, 1.5), (-5.0, 1.0, 1.5)],
+)
+def test_a_busy_endpoint_gets_what_it_asks_for_within_reason_and_a_little_more(
+    asked: float, least: float, most: float
+) -> None:
+    error, chance = CallError("busy", "slow down", retry_after_s=asked), random.Random(0)
+    waits = [pause(error, 1, chance) for _ in range(100)]
+    assert least <= min(waits)
+    assert max(waits) <= most
+    assert len(set(waits)) == 100
+
+
+def test_a_broken_server_that_says_when_to_come_back_is_not_asked_sooner() -> None:
+    error = CallError("server", "500", retry_after_s=40.0)
+    assert after(error, 1, waits_for_endpoint=False, chance=random.Random(0)) == Resend(40.0)
 
 
 def test_a_page_in_place_of_a_stream_is_given_up_within_seconds() -> None:

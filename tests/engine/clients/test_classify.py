@@ -219,11 +219,60 @@ def test_only_work_that_may_have_begun_may_have_been_paid(status: int, paid: boo
         ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "120ms"}, 0.12),
         ({"x-ratelimit-remaining-tokens": "7", "x-ratelimit-reset-tokens": "6m0s"}, None),
         ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m later"}, None),
+        ({"retry-after": "1m30s"}, 90.0),
+        ({"retry-after": "Fri, 01 Jan 99999 00:00:00 GMT"}, None),
+        ({"retry-after": "Mon, 01 Jan 0001 00:00:00 -0000"}, 0.0),
+        (
+            {
+                "retry-after": "soon",
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-requests": "2s",
+            },
+            2.0,
+        ),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "20"}, 20.0),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1796042445"}, 60.0),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1796042445000"}, 60.0),
+        ({"ratelimit-remaining": "0", "ratelimit-reset": "7"}, 7.0),
+        (
+            {
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "2026-11-30T12:40:00Z",
+            },
+            15.0,
+        ),
         ({}, None),
     ],
 )
 def test_the_wait_the_server_wishes(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("body", "seconds"),
+    [
+        ({"error": {"code": 429, "details": [{"x": 1}, {"retryDelay": "34s"}]}}, 34.0),
+        ([{"error": {"code": 429, "details": [{"retryDelay": "1.5s"}]}}], 1.5),
+        (
+            {
+                "error": {
+                    "code": 429,
+                    "metadata": {
+                        "headers": {
+                            "X-RateLimit-Remaining": "0",
+                            "X-RateLimit-Reset": 1796042445000,
+                        }
+                    },
+                }
+            },
+            60.0,
+        ),
+        ({"error": {"code": 429, "details": [{"retryDelay": "soon"}], "metadata": 3}}, None),
+    ],
+)
+def test_a_wait_may_be_told_in_the_body(body: Any, seconds: float | None) -> None:
+    found = refusal(429, {}, json.dumps(body).encode(), where="h", now=NOW)
+    assert (found.kind, found.retry_after_s) == ("busy", seconds)
 
 
 def test_a_wait_is_told_for_busy_servers_only() -> None:
