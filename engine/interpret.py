@@ -30,7 +30,7 @@ from .branches import Job, Rule, siblings
 from .forms import gives_many, kind_of, segment
 from .ledger import Limit
 from .limit import limited, salvage
-from .outcome import STOP, Exhausted, Failed, Outcome, Paused
+from .outcome import BY_USER, STOP, Exhausted, Failed, Outcome, Passed, Paused, Stopped
 from .pool import Need
 from .reduce import attempts_of, best, sample, top, vote
 from .rounds import fallback, repeat
@@ -47,11 +47,15 @@ _NO_TASK = Task("none", "")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a run ended: its answer, where there is one, and the failures below it, lowest address first."""
+    """How a run ended: its answer, where there is one, and the failures below it, lowest address first.
+
+    reason: as Ended's.
+    """
 
     outcome: Outcome
     value: Attempt | None
     failures: tuple[Failure, ...] = ()
+    reason: str = ""
 
 
 async def run(world: World, task: Task | None) -> Result:
@@ -96,8 +100,10 @@ async def _run(walk: Walk, task: Task) -> Result:
     if ended.value is None:  # what was paid for is not thrown away with a step that failed later
         kept = await salvage(here, tuple(guards[0].attempts.values()), "best")
         ended = replace(ended, value=kept)
+    stopped = ended.outcome == Stopped("user")
     ended = await submitted(here, ended)
-    return Result(ended.outcome, next(iter(attempts_of(ended.value)), None), ended.failures)
+    reason = BY_USER if stopped and isinstance(ended.outcome, Passed) else ""
+    return Result(ended.outcome, next(iter(attempts_of(ended.value)), None), ended.failures, reason)
 
 
 async def _single(here: Here, ended: Ended) -> Ended:

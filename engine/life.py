@@ -8,7 +8,7 @@ import math
 import os
 import random
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -196,11 +196,13 @@ def _text(answer: Json) -> str:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a life ended. error: what broke it, where that is no outcome of the run's own."""
+    """How a life ended. error: what broke it, where that is no outcome of the run's own. reason: in place of
+    the outcome's own, where it is not empty."""
 
     outcome: Outcome
     attempts: tuple[Attempt | None, ...] = ()
     error: Exception | None = None
+    reason: str = ""
 
 
 async def live(
@@ -303,7 +305,7 @@ async def _walked(world: World) -> End:
     if len(program.tasks) > 1:
         return await _rows(world)
     result = await walk(world, program.tasks[0] if program.tasks else None)
-    return End(result.outcome, (result.value,))
+    return End(result.outcome, (result.value,), reason=result.reason)
 
 
 def _named_tasks(program: Program) -> list[tuple[str, Task]]:
@@ -334,7 +336,13 @@ async def _rows(world: World) -> End:
         raise
     finally:
         world.recorder.emit(NodeEnded(program.name, word(outcome), reason(outcome, world.named)))
-    return End(outcome, tuple(result.value for result in done))
+    return End(outcome, tuple(result.value for result in done), reason=_of_rows(outcome, done))
+
+
+def _of_rows(outcome: Outcome, done: Sequence[Result]) -> str:
+    """What is to be said of rows of which some passed though the run was stopped."""
+    told = next((result.reason for result in done if result.reason), "")
+    return told if isinstance(outcome, Passed | Finished) else ""
 
 
 def joined(outcomes: list[Outcome]) -> Outcome:
@@ -359,12 +367,12 @@ async def _close(run: Run, journal: Journal, end: End, seconds: float) -> None:
     with suppress(StoreError):  # it is in `broken`
         await journal.written()
     if journal.broken is not None:
-        end = replace(end, outcome=Paused("disk", str(journal.broken)))
+        end = replace(end, outcome=Paused("disk", str(journal.broken)), reason="")
     event = _last_event(run, end, seconds, resumable=_is_resumable(journal, end))
     try:
         await journal.end(event)
     except StoreError as error:  # the store shows a run without an end, which can be resumed
-        end = replace(end, outcome=Paused("disk", str(error)))
+        end = replace(end, outcome=Paused("disk", str(error)), reason="")
         event = _last_event(run, end, seconds, resumable=True)
     finally:
         await journal.close()
@@ -394,7 +402,7 @@ def _last_event(run: Run, end: End, seconds: float, *, resumable: bool) -> RunEn
     outcome = end.outcome
     return RunEnded(
         word(outcome),
-        reason(outcome, run.named),
+        end.reason or reason(outcome, run.named),
         resumable,
         answers if len(run.program.tasks) > 1 else next(iter(answers), None),
         sum(scores) / len(scores) if scores else None,

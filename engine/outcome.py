@@ -57,6 +57,8 @@ class Paused:
 
 # The cause with which a run is interrupted that is to end for good: it ends Stopped("user"), not Paused.
 STOP = "stop"
+# Why a run ended that was stopped so, where what it has passed, which is then its outcome.
+BY_USER = "stopped by the user"
 
 Outcome = Passed | Finished | Exhausted | Stopped | Failed | Cancelled | Paused
 

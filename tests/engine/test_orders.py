@@ -14,6 +14,7 @@ from podium.engine.event import Ordered
 from podium.engine.orders import topped, topup, unbounded
 from podium.engine.outcome import Exhausted, Finished, Passed, Paused, Stopped
 from podium.engine.result import RunResult
+from podium.engine.shell.summary import headline
 from podium.engine.store import Store
 from podium.engine.testing import Say, ScriptedClient
 
@@ -126,6 +127,50 @@ async def test_a_pause_that_came_too_late_does_not_pause_the_next_life(tmp_path:
     async with engine(path, client) as opened:
         result = await (await opened.resume()).result()
     assert result.outcome == Finished()
+
+
+@pytest.mark.parametrize(
+    "flow", ["parallel(4, inflight = 1) of writer", "writer -> repeat(40) of mender"]
+)
+async def test_a_stopped_run_whose_answer_passes_says_that_it_was_stopped(
+    tmp_path: Path, flow: str
+) -> None:
+    text = PROGRAM.replace("writer -> repeat(20, until = passed) of mender", flow)
+    text = text.replace("[4 calls, 10m]", "[50 calls, 2h]")
+    client = ScriptedClient(lambda call: Say("yes", delay=60))
+    result = await ordered(tmp_path / "runs.db", text, Ordered("stop"), client)
+    end = result.folded.ended
+    assert end is not None
+    assert (result.outcome, end.reason) == (Passed(), "stopped by the user")
+    assert "Passed (stopped by the user)" in headline(result.folded)
+    assert not result.resumable
+
+
+async def test_stopped_rows_that_all_pass_say_so_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "set.jsonl").write_text('{"ask": "Say yes."}\n{"ask": "Say yes!"}\n')
+    task = 'task hello {\n  statement = "Say yes."\n  verify    = contains("yes")\n}'
+    rows = 'task hello = rows("set.jsonl") with { statement = row.ask, verify = contains("yes") }'
+    text = SLOW.replace(task, rows).replace("[4 calls, 10m]", "[50 calls, 2h]")
+    client = ScriptedClient(lambda call: Say("yes", delay=60))
+    path = tmp_path / "runs.db"
+    async with engine(path, client) as opened:
+        run = await opened.start(text, allow=["file:set.jsonl"])
+        await anyio.sleep(90)
+        run.stop()
+        result = await run.result()
+    assert result.folded.ended is not None
+    assert (result.outcome, result.folded.ended.reason) == (Passed(), "stopped by the user")
+
+
+async def test_a_run_that_ended_by_itself_was_not_stopped(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("yes", delay=60))
+    text = SLOW.replace("parallel(4, inflight = 1)", "parallel(2)")
+    result = await ordered(tmp_path / "runs.db", text, Ordered("stop"), client, after=30)
+    assert result.folded.ended is not None
+    assert (result.outcome, result.folded.ended.reason) == (Passed(), "")
 
 
 async def test_a_stopped_run_ends_for_good_with_its_best_so_far(tmp_path: Path) -> None:
