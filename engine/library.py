@@ -120,6 +120,7 @@ def family(name: str, args: Mapping[str, Scalar]) -> Task:
     if name not in known:
         raise no_family(name, known)
     module, _, function = known[name].partition(":")
+    # As the index says, and tested.
     make = cast(Callable[..., Task], getattr(import_module(module), function))
     try:
         return make(**args)

@@ -62,6 +62,7 @@ async def limited(
 def _earlier(here: Here, account: str, what: str) -> TimeUp | None:
     """Where time ran out, the budget failed or the run was stopped in an earlier life of it, if it was."""
     mark = budget_mark(here, what, account, here.address)
+    # What `Guard.now` or `ask` wrote.
     cut = cast(list[list[str]] | None, recall(here.recorder, here.address, mark))
     if cut is None:
         return None
@@ -163,8 +164,11 @@ def _ran_out(guard: Guard, ended: Ended) -> Exhausted | None:
     """The exhaustion that this budget answers for: its own refusal, or its own time."""
     if isinstance(ended.outcome, Passed) or guard.ended is not None:
         return None
-    own = isinstance(ended.outcome, Exhausted) and ended.outcome.account == guard.account
-    return guard.refused or (cast(Exhausted, ended.outcome) if own else None)
+    match ended.outcome:
+        case Exhausted(account=account) as own if account == guard.account:
+            return guard.refused or own
+        case _:
+            return guard.refused
 
 
 def _exhausted(value: Value | None, ran_out: Exhausted, ended: Ended) -> Ended:

@@ -35,6 +35,7 @@ from .clock import clock_of
 from .dispatch import Pace
 from .event import Stamped
 from .fold import Fold, fold_for
+from .gauging import listen
 from .journal import Journal
 from .ledger import Ledger, Limit
 from .library import DiskLibrary, StoredLibrary, allowance
@@ -76,7 +77,7 @@ def _alone(error: BaseException) -> BaseException:
     """What groups of one, within groups of one, hold."""
     found: BaseException = error
     while isinstance(found, BaseExceptionGroup):
-        group = cast(BaseExceptionGroup[BaseException], found)
+        group = cast(BaseExceptionGroup[BaseException], found)  # isinstance loses the parameter
         if len(group.exceptions) != 1:
             return group
         found = group.exceptions[0]
@@ -332,15 +333,18 @@ class Engine:
         access = replace(access, salt=salt(self._secret, run.account or ""))
         journal.watchers.append(run.seen)
         self._live[run.id] = run
-        listening = anyio.CancelScope()
+        listening, gauging = anyio.CancelScope(), anyio.CancelScope()
         try:
             task_status.started(run)
             if self._orders_every_s < math.inf:
                 self._tasks.start_soon(self._listen, run, listening)
+            pools = tuple(access.pools.values())
+            self._tasks.start_soon(listen, access.client, self._door.admission, pools, gauging)
             verify = partial(self._judging, bindings=bound, inline=self._inline)
             await live(run, journal, access, self.ledger, verify, self._now)
         finally:
             listening.cancel()
+            gauging.cancel()
             del self._live[run.id]
             self._door.admission.forget(run.id)
             self.ledger.close(run.id)

@@ -89,7 +89,7 @@ def load(ref: str, bindings: Bindings) -> Function:
         raise _error(f"python({ref!r}) cannot be loaded: {error!r}") from error
     if not callable(found):
         raise _error(f"python({ref!r}) is no function but {type(found).__name__}")
-    return cast(Function, found)
+    return cast(Function, found)  # its author's word; what it returns is checked
 
 
 def verdict_of(value: object) -> Verdict:
@@ -113,7 +113,9 @@ async def _called(function: Function, attempt: Attempt, task: Task, *, inline: b
             result = function(attempt, task)
         else:
             result = await anyio.to_thread.run_sync(function, attempt, task, abandon_on_cancel=True)
-        return await cast(Awaitable[object], result) if inspect.isawaitable(result) else result
+        if inspect.isawaitable(result):
+            return await cast(Awaitable[object], result)  # the question does not say of what
+        return result
     except CallError:
         raise
     except Exception as error:  # a verifier's mistake is told, with its place, and is no score
@@ -204,7 +206,7 @@ def named_letter(text: str) -> str | None:
     if alone is not None:
         return alone[1].upper()
     for pattern in _LETTERS:
-        found = cast(list[str], pattern.findall(text))
+        found = cast(list[str], pattern.findall(text))  # each has one group
         if found:
             return found[-1]
     return None

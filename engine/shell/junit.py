@@ -23,6 +23,7 @@ def write(
     report = JUnitXml("podium test")
     report.add_testsuite(suite)
     text = BytesIO()
+    # junitparser types its parameter in part.
     report.write(text)  # pyright: ignore[reportUnknownMemberType]
     write_whole(path, text.getvalue().decode("utf-8"))
 

@@ -74,6 +74,7 @@ class TeamItem(pytest.Item):
     def runtest(self) -> None:
         from ..testing.telling import failure
 
+        # The options are declared above, as whole numbers.
         cases, seed = (cast(int, self.config.getoption(f"--podium-{o}")) for o in ("cases", "seed"))
         done: Checked = self.check(cases, seed)
         path = os.path.relpath(self.path, self.config.invocation_params.dir)

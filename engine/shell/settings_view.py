@@ -74,7 +74,9 @@ def _record(name: str, value: Mapping[str, Json]) -> str:
         case "budget":
             return _budget(value)
         case "usd_per_million":
-            return _price(cast(Mapping[str, float], value))
+            return _price(
+                cast(Mapping[str, float], value)
+            )  # as `of_models` makes it, here and below
         case "longer":
             rates = {key: cast(float, one) for key, one in value.items() if key != "above"}
             return f"above {show_count(cast(int, value['above']))} tokens {_price(rates)}"
@@ -87,6 +89,7 @@ def _record(name: str, value: Mapping[str, Json]) -> str:
 
 
 def _budget(budget: Mapping[str, Json]) -> str:
+    # As `of_budget` makes it: only numbers.
     parts = [_bound(name, cast(float, bound)) for name, bound in budget.items()]
     return f"[{', '.join(parts)}]" if parts else "none"
 

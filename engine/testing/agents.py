@@ -168,6 +168,7 @@ def _answer(verifier: Verifier, *, right: bool) -> str:
 
 def shaped(schema: Mapping[str, Json], core: str, chance: random.Random) -> dict[str, Json]:
     """An object of this schema; its texts are core."""
+    # The schemas are those of `agent.shape`, which fixes the types of their parts, here and below.
     fields = cast(Mapping[str, Mapping[str, Json]], schema["properties"])
     return {name: _value(name, one, core, chance) for name, one in fields.items()}
 

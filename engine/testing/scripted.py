@@ -167,7 +167,7 @@ class Memory:
     def decide(self, address: str, name: str, take: Callable[[], T]) -> T:
         if (address, name) not in self.decisions:
             self.decisions[address, name] = json.dumps(take())
-        return cast(T, json.loads(self.decisions[address, name]))
+        return cast(T, json.loads(self.decisions[address, name]))  # what take gave, as JSON
 
     def known(self, call: Call) -> Reply | None:
         if isinstance(

@@ -28,6 +28,7 @@ import orjson
 from aiohttp import web
 from anyio.abc import TaskGroup
 
+from ..clients.loose import mapping
 from ..value import Json
 
 MODEL = "fake"
@@ -203,7 +204,7 @@ class FakeServer:
     async def _completion(
         self, request: web.Request, answer: Answer, seen: Seen
     ) -> web.StreamResponse:
-        streamed = bool(seen.body.get("stream")) if isinstance(seen.body, dict) else False  # pyright: ignore
+        streamed = bool(mapping(seen.body).get("stream"))
         if answer.content_type is None:
             kind = "text/event-stream" if streamed and answer.status == 200 else "application/json"
             answer = replace(answer, content_type=kind)
@@ -339,7 +340,7 @@ def echo(text: str, delay_s: float) -> Script:
     """
 
     def answer(seen: Seen) -> Answer:
-        said = orjson.dumps(seen.body.get("messages") if isinstance(seen.body, dict) else None)  # pyright: ignore
+        said = orjson.dumps(mapping(seen.body).get("messages"))
         reply = text.replace("{hash}", sha256(said).hexdigest()[:8])
         read, wrote = len(said) // 4, len(reply.encode()) // 4 + 1
         usage = {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}

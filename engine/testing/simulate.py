@@ -354,6 +354,7 @@ def _record(store: Store) -> RunRecord | None:
 
 def _leaves(problem: BaseException) -> Iterator[BaseException]:
     if isinstance(problem, BaseExceptionGroup):
+        # isinstance loses the parameter
         for inner in cast(BaseExceptionGroup[BaseException], problem).exceptions:
             yield from _leaves(inner)
     else:
