@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from . import earlier
 from .call import Pausing
-from .event import Stamped, body, from_body, kind_of
+from .event import KINDS, Stamped, body, from_body, kind_of
 from .ledger import Amount
 from .lock import is_still
+from .pack import DEFLATED, PLAIN, pack, unpack
 from .refused import because, is_misnamed
 
 APPLICATION = 0x506F6469  # "Podi", as SQLite's application_id
-SCHEMA = 3
+SCHEMA = 4
 BUSY_S = 30.0
-# Bytes from which the body of an event is deflated: half of it is saved, in a tenth of a millisecond.
-PACKED = 1000
 # Rows that one statement inserts; SQLite takes 32,766 values in one.
 MOST_ROWS = 512
 # As in /proc/mounts, with or without `fuse.` before it.
@@ -35,29 +35,36 @@ _REMOTE = (
 )
 NETWORK = frozenset(_REMOTE.split(" "))
 
-_TABLES = """
+# The kinds of events have numbers in the store, so their order stays; a new kind comes last.
+CODES = {kind: code for code, kind in enumerate(KINDS)}
+_NAMES = tuple(CODES)
+_NUMBER = (1 << 32) - 1
+# An event's id is its run's number, of the upper bits, and its own. number and kind take no room: they are for
+# whoever reads the file by hand.
+_EVENTS = f"""
+create table events(
+  id integer primary key, time real not null, code integer not null, address text, body blob not null,
+  number integer generated always as (id & 4294967295) virtual,
+  kind text generated always as
+    (case code {" ".join(f"when {code} then '{kind}'" for kind, code in CODES.items())} end) virtual);
+create table texts(key blob not null, body blob not null);
+create unique index text_key on texts(key);
+create unique index run_seq on runs(seq);
+"""
+_TABLES = f"""
 create table runs(
   id text primary key, name text not null, created real not null, key text, account text not null,
-  request blob not null, status text not null, outcome blob);
+  request blob not null, status text not null, outcome blob, spent text, seq integer not null);
 create unique index run_key on runs(account, key) where key is not null;
-create table events(
-  run text not null, number integer not null, time real not null, kind text not null,
-  address text, try integer, body blob not null);
-create unique index event_number on events(run, number);
-create table blobs(digest text primary key, text text not null);
+{_EVENTS} {earlier.ORDERS}
 """
-# Orders to a run from other processes; what a run took is in its events. New with schema 2.
-_ORDERS = """
-create table orders(number integer primary key, run text not null, time real not null, body blob not null);
-"""
-_SETTLED = "select {} from events where run = {} and kind in ('call_answered', 'call_failed')"
-_SUMS = [f"coalesce(sum(json_extract(unpacked(body), '$.spent.{n}')), 0)" for n in Amount._fields]
-# What the run cost, as a list in the order of Amount; null while it lives. New with schema 3.
-_SPENT = "alter table runs add column spent text;"
-_SPENT_BEFORE = f"""
-update runs set spent = ({_SETTLED.format(f"json_array({', '.join(_SUMS)})", "runs.id")})
-  where outcome is not null;
-"""
+_SETTLED = (
+    f"select {{}} from events where id >= ? and id < ?"
+    f" and code in ({CODES['call_answered']}, {CODES['call_failed']})"
+)
+_SUMS = ", ".join(
+    f"coalesce(sum(json_extract(unpacked(body), '$.spent.{name}')), 0)" for name in Amount._fields
+)
 
 
 class StoreError(Exception):
@@ -82,14 +89,13 @@ class DiskError(StoreRefused, Pausing):
 
 
 class EventRow(NamedTuple):
-    """An event as the table has it."""
+    """An event as the table has it. body: its fields without the address."""
 
     run: str
     number: int
     time: float
-    kind: str
+    code: int
     address: str | None
-    try_: int | None
     body: bytes
 
 
@@ -104,21 +110,14 @@ class Ending:
 
 def event_row(run: str, stamped: Stamped) -> EventRow:
     values = body(stamped.event)
-    kind = kind_of(stamped.event)
-    address, try_ = values.get("address"), values.get("try")
-    return EventRow(
-        run, stamped.number, stamped.time, kind, address, try_, _packed(orjson.dumps(values))
-    )
-
-
-def _packed(text: bytes) -> bytes:
-    """The JSON text of an event, deflated where it is long: a reply stands in the history of later calls too."""
-    return text if len(text) < PACKED else zlib.compress(text, 1)
+    address = values.pop("address", None)
+    code = CODES[kind_of(stamped.event)]
+    return EventRow(run, stamped.number, stamped.time, code, address, pack(orjson.dumps(values)))
 
 
 def _unpacked(kept: bytes) -> bytes:
-    """What `_packed` was given: JSON begins with a brace, and what is deflated never does."""
-    return kept if kept[:1] == b"{" else zlib.decompress(kept)
+    """The JSON text of an event's body, of whichever schema."""
+    return unpack(kept) if kept[0] in (PLAIN, DEFLATED) else earlier.unpacked(kept)
 
 
 def connect(path: Path, *, threads: bool = False) -> sqlite3.Connection:
@@ -145,7 +144,7 @@ def connect(path: Path, *, threads: bool = False) -> sqlite3.Connection:
 def connect_memory(kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
     """A store that lives as long as its connection. kind: of the connection."""
     db = sqlite3.connect(":memory:", isolation_level=None, factory=kind)
-    db.executescript(_TABLES + _ORDERS + _SPENT)
+    db.executescript(_TABLES)
     _teach(db)
     return db
 
@@ -259,9 +258,9 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         raise StoreError(f"the store {path} cannot use a write-ahead log here; use a local disk")
     db.execute("pragma synchronous=full")
     if not tables:
-        _upgrade(db, f"{_TABLES} {_ORDERS} {_SPENT} pragma application_id={APPLICATION};")
+        _upgrade(db, f"{_TABLES} pragma application_id={APPLICATION};")
     elif schema < SCHEMA:
-        _upgrade(db, f"{_ORDERS if schema < 2 else ''} {_SPENT} {_SPENT_BEFORE}")
+        _upgrade(db, earlier.upgrade(schema, CODES, _EVENTS))
 
 
 def _upgrade(db: sqlite3.Connection, statements: str) -> None:
@@ -271,14 +270,16 @@ def _upgrade(db: sqlite3.Connection, statements: str) -> None:
 def write(
     db: sqlite3.Connection,
     events: Sequence[EventRow],
-    blobs: Sequence[tuple[str, str]],
+    texts: Sequence[tuple[bytes, bytes]],
     endings: Sequence[tuple[str, Ending]],
 ) -> None:
     """All of it in one transaction, on disk on return. Raises sqlite3.Error; then nothing was written."""
     db.execute("begin immediate")
     try:
-        _insert(db, "insert or ignore into blobs", blobs)
-        _insert(db, "insert into events", events)
+        _insert(db, "insert or ignore into texts", texts)
+        numbers = {run: _first(db, run) for run in {row.run for row in events}}
+        rows = [(numbers[row.run] | row.number, *row[2:]) for row in events]
+        _insert(db, "insert into events(id, time, code, address, body)", rows)
         db.executemany(
             "update runs set status = ?, outcome = ?, spent = ? where id = ?",
             [
@@ -291,6 +292,20 @@ def write(
         if db.in_transaction:
             db.execute("rollback")
         raise
+
+
+def _first(db: sqlite3.Connection, run: str) -> int:
+    """The lowest id of the run's events."""
+    row = db.execute("select seq from runs where id = ?", (run,)).fetchone()
+    if row is None:
+        raise sqlite3.IntegrityError(f"there is no run {run} in the store")
+    return int(row[0]) << 32
+
+
+def _ids(db: sqlite3.Connection, run: str) -> tuple[int, int]:
+    """The ids of the run's events: the lowest, and the first above them."""
+    row = db.execute("select seq from runs where id = ?", (run,)).fetchone()
+    return (0, 0) if row is None else (row[0] << 32, row[0] + 1 << 32)
 
 
 def _insert(db: sqlite3.Connection, into: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -311,19 +326,15 @@ def _insert(db: sqlite3.Connection, into: str, rows: Sequence[tuple[object, ...]
 def read_events(db: sqlite3.Connection, run: str, after: int, limit: int) -> list[Stamped]:
     """At most limit events of run with numbers above after, in order."""
     try:
+        first, beyond = _ids(db, run)
         rows = db.execute(
-            "select number, time, kind, body from events where run = ? and number > ?"
-            " order by number limit ?",
-            (run, after, limit),
+            "select id, time, code, address, body from events where id > ? and id < ?"
+            " order by id limit ?",
+            (first + after, beyond, limit),
         ).fetchall()
         return [_stamped(*row) for row in rows]
-    except (
-        sqlite3.Error,
-        ValueError,
-        KeyError,
-        TypeError,
-        zlib.error,
-    ) as error:  # the latter: no event of ours
+    # No event of ours raises the others.
+    except (sqlite3.Error, ValueError, LookupError, TypeError, zlib.error) as error:
         raise refused(f"cannot read the events of run {run}", error) from error
 
 
@@ -332,9 +343,11 @@ def read_event(db: sqlite3.Connection, run: str, number: int) -> Stamped | None:
     return found[0] if found and found[0].number == number else None
 
 
-def _stamped(number: int, time: float, kind: str, text: bytes) -> Stamped:
-    values: dict[str, Any] = orjson.loads(_unpacked(text))
-    return Stamped(number, time, from_body(kind, values))
+def _stamped(id_: int, time: float, code: int, address: str | None, kept: bytes) -> Stamped:
+    values: dict[str, Any] = orjson.loads(_unpacked(kept))
+    if address is not None:
+        values["address"] = address
+    return Stamped(id_ & _NUMBER, time, from_body(_NAMES[code], values))
 
 
 def write_order(db: sqlite3.Connection, run: str, time: float, order: bytes) -> int:
@@ -376,7 +389,7 @@ def kept_secret(db: sqlite3.Connection, new: str) -> str:
 def read_spent(db: sqlite3.Connection, run: str) -> Amount:
     """What all settled tries of run cost: summed by SQLite, since a long run has many."""
     try:
-        row = db.execute(_SETTLED.format(", ".join(_SUMS), "?"), (run,)).fetchone()
+        row = db.execute(_SETTLED.format(_SUMS), _ids(db, run)).fetchone()
     except sqlite3.Error as error:
         raise refused(f"cannot read the events of run {run}", error) from error
     return Amount(*row)
@@ -402,9 +415,27 @@ def read_unfinished(db: sqlite3.Connection, account: str) -> list[tuple[str, str
         raise refused(f"cannot read the runs of {account}", error) from error
 
 
-def read_blob(db: sqlite3.Connection, digest: str) -> str | None:
+def read_text(db: sqlite3.Connection, key: bytes) -> bytes | None:
+    """The body of the text's row, as `pieces` made it."""
+    found: bytes | None = _one(db, "select body from texts where key = ?", key)
+    return found
+
+
+def read_earlier_text(db: sqlite3.Connection, name: str) -> str | None:
+    """The row of a text that a version before this one wrote, as `earlier` has it."""
     try:
-        row = db.execute("select text from blobs where digest = ?", (digest,)).fetchone()
+        (tables,) = db.execute("select count(*) from sqlite_master where name = 'blobs'").fetchone()
     except sqlite3.Error as error:
-        raise refused(f"cannot read the text {digest}", error) from error
-    return None if row is None else str(row[0])
+        raise refused(f"cannot read the text {name}", error) from error
+    found: str | None = None
+    if tables:
+        found = _one(db, "select text from blobs where digest = ?", name)
+    return found
+
+
+def _one(db: sqlite3.Connection, statement: str, value: str | bytes) -> Any:
+    try:
+        row = db.execute(statement, (value,)).fetchone()
+    except sqlite3.Error as error:
+        raise refused("cannot read a text of the store", error) from error
+    return None if row is None else row[0]

@@ -16,7 +16,7 @@ import anyio
 import orjson
 
 from .call import Message, Reply, Usage, reply_of
-from .database import DiskError, Ending, StoreError, event_row, read_event, read_events
+from .database import DiskError, Ending, StoreError, read_event, read_events
 from .event import (
     AccountOpened,
     CallAnswered,
@@ -32,7 +32,7 @@ from .event import (
 )
 from .ledger import NOTHING, Amount, Charge, Ledger, Limit
 from .lock import RunLock
-from .pieces import Shelf
+from .pieces import Row, Shelf
 from .retry import LATER
 from .writer import Job, Writer
 
@@ -229,7 +229,7 @@ class Journal:
         stamped = [self._stamp(event) for event in events]
         new = self._shelf.missing(blobs)
         try:
-            await self._writer.wait(self._put(stamped, tuple(new.items()), ending))
+            await self._writer.wait(self._put(stamped, new, ending))
         except DiskError as error:
             self._unsay(events, error)
             raise
@@ -257,11 +257,10 @@ class Journal:
     def _put(
         self,
         stamped: Sequence[Stamped],
-        blobs: Sequence[tuple[str, str]] = (),
+        texts: Sequence[Row] = (),
         ending: Ending | None = None,
     ) -> Job:
-        rows = [event_row(self.run, one) for one in stamped]
-        job = Job(self.run, rows, blobs, ending, self._acknowledged)
+        job = Job(self.run, stamped, texts, ending, self._acknowledged)
         self._writer.put(job)
         return job
 

@@ -1,72 +1,231 @@
-"""Long texts kept in pieces: a text that was kept before and has grown, or lost its beginning, costs what is new.
+"""Long texts kept so that one like an earlier one costs what is new in it.
 
-A text is cut after empty lines, which stand between messages on a board, so that a message is not cut anew with
-the next one, and after lines that its own words choose. So two texts that share a part share its pieces, wherever
-it stands. The list of the pieces' names is a text of short lines, kept in pieces in its turn, until it is short.
-Rows of (name, text) go out; they come back in by a function that reads one.
+A text that has grown at its end, or lost some of its beginning, is kept as what it shares with the earlier one and
+what it adds. Where no earlier one is at hand, or the chain of such texts is long, it is cut into pieces, each kept
+once under its own digest: after empty lines, which stand between messages on a board, and after lines that their
+own words choose, so that two texts that share a part share its pieces, wherever it stands.
+
+Rows of (key, body) go out; they come back in by a function that reads a body by its key.
 """
 
 import hashlib
-from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 from zlib import crc32
 
-# In characters. A cut comes after one line in EVERY: a growing discussion took 1.6 times its text so; with lines
-# and pieces half or twice as many, 1.7 and more [measured]. Not before LEAST: names of 23 are then always fewer.
-SHORT, MOST, LEAST = 1000, 900, 128
-EVERY = 8
-# Begins a row that lists names; no text of a message begins so without being kept in pieces itself.
-_MARK = "\x1fpieces "
-# Names remembered at most; a row that is forgotten is written again, which changes nothing.
+from .pack import DEFLATED, PLAIN, pack, unpack
+
+# In characters. A cut comes after one line in EVERY: some 2,500 characters of prose. Long pieces deflate better,
+# and a text is cut only where it shares too little with those remembered.
+SHORT, MOST, LEAST = 1000, 4000, 512
+EVERY = 32
+# Keys that one row lists at most; one in GROUPS ends a group where they are more. The size of a key, which is the
+# first bytes of a SHA-256.
+FEW, GROUPS, KEY = 24, 8, 16
+# Rows to read at most for a text that has grown.
+LINKS = 64
+# Characters of earlier texts that are remembered; what is looked for in them; an addition that needs no better.
+ROOM, PROBE, ENOUGH = 1_000_000, 48, 4_000
+# Keys remembered at most; a row that is forgotten is written again, which changes nothing.
 REMEMBERED = 50_000
+# The first byte of a row that is no packed text.
+_LIST, _GROWN = 2, 3
+
+
+class Row(NamedTuple):
+    """A row to write. It is packed by whoever writes it: `packed`."""
+
+    key: bytes
+    head: bytes
+    text: str | None
+
+
+class Grown(NamedTuple):
+    """A text as the beginning of an earlier one up to `same`, then its part from `start` to `stop`, then `new`."""
+
+    same: int
+    start: int
+    stop: int
+    new: str
+
+
+class _Long(NamedTuple):
+    key: bytes
+    text: str
+    links: int
 
 
 class Shelf:
     """Which rows one life of a run has written, as far as it remembers."""
 
     def __init__(self) -> None:
-        self._names: set[str] = set()
+        self._keys: set[bytes] = set()
+        self._long: list[_Long] = []  # the latest last
 
-    def missing(self, texts: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """The rows of these texts, by name, that are not known to be written."""
-        new: dict[str, str] = {}
+    def missing(self, texts: Iterable[tuple[str, str]]) -> list[Row]:
+        """The rows of these texts, by name, that are not known to be written. They are to be written in the
+        order in which they were asked for: a later one may stand on an earlier one."""
+        new: dict[bytes, Row] = {}
         for name, text in texts:
-            if name not in self._names:
-                new.update((key, row) for key, row in kept(name, text) if key not in self._names)
-        return new
+            key = key_of(name)
+            if key not in self._keys and key not in new:
+                rows = [Row(key, b"", text)] if len(text) <= SHORT else self._long_rows(key, text)
+                new.update((row.key, row) for row in rows if row.key not in self._keys)
+        return list(new.values())
 
-    def wrote(self, names: Iterable[str]) -> None:
+    def wrote(self, rows: Iterable[Row]) -> None:
         """These rows are on disk."""
-        if len(self._names) > REMEMBERED:
-            self._names.clear()
-        self._names.update(names)
+        if len(self._keys) > REMEMBERED:
+            self._keys.clear()
+        self._keys.update(row.key for row in rows)
+
+    def _long_rows(self, key: bytes, text: str) -> list[Row]:
+        base, grown = self._nearest(text)
+        if base is None or grown is None:
+            self._remember(_Long(key, text, 0))
+            return rows_of(key, text)
+        self._long.remove(base)  # what grew out of it serves as well
+        self._remember(_Long(key, text, base.links + 1))
+        numbers = b"".join(map(_number, grown[:3]))
+        return [Row(key, bytes((_GROWN,)) + base.key + numbers, grown.new)]
+
+    def _nearest(self, text: str) -> tuple[_Long | None, Grown | None]:
+        best: tuple[_Long | None, Grown | None] = None, None
+        least = len(text) // 2
+        for base in reversed(self._long):
+            grown = growth(base.text, text)
+            if len(grown.new) < least:
+                best, least = (base, grown), len(grown.new)
+            if least < ENOUGH:
+                break
+        found = best[0]
+        return (None, None) if found is not None and found.links >= LINKS else best
+
+    def _remember(self, one: _Long) -> None:
+        self._long.append(one)
+        while len(self._long) > 1 and sum(len(each.text) for each in self._long) > ROOM:
+            del self._long[0]
 
 
-def kept(name: str, text: str) -> list[tuple[str, str]]:
-    """The rows that keep text under name; those that are there already need not be written again."""
-    rows: dict[str, str] = {}
-    depth = 0
-    while len(text) > SHORT or (depth == 0 and text.startswith(_MARK)):
-        pieces = [(_named(piece), piece) for piece in _cut(text)]
-        rows.update(pieces)
-        text = "".join(f"{key}\n" for key, _ in pieces)
-        depth += 1
-    return [*rows.items(), (name, f"{_MARK}{depth}\n{text}" if depth else text)]
+def key_of(name: str) -> bytes:
+    """The key of what is kept under name, `role:sha256` of its text as a rule: one text has one key."""
+    digest = name.rpartition(":")[2]
+    try:
+        found = bytes.fromhex(digest) if len(digest) == 64 else b""
+    except ValueError:
+        found = b""
+    return (found or hashlib.sha256(_bytes(name)).digest())[:KEY]
 
 
-def whole(row: str, read: Callable[[str], str]) -> str:
-    """The text that row stands for. read: of a row by its name."""
-    if not row.startswith(_MARK):
-        return row
-    depth, _, text = row.removeprefix(_MARK).partition("\n")
-    for _ in range(int(depth)):
-        text = "".join(map(read, text.split("\n")[:-1]))
+def growth(old: str, new: str) -> Grown:
+    """new in terms of old. The part that is shared need not be the longest there is."""
+    same = _alike(old, 0, new, 0)
+    probe = new[same : same + PROBE]
+    start = old.find(probe, same) if len(probe) == PROBE else -1
+    if start < 0:
+        return Grown(same, 0, 0, new[same:])
+    more = _alike(old, start, new, same)
+    return Grown(same, start, start + more, new[same + more :])
+
+
+def _alike(a: str, i: int, b: str, j: int) -> int:
+    """How many characters from a[i] on are those from b[j] on."""
+    most = min(len(a) - i, len(b) - j)
+    found, step, grows = 0, 64, True
+    while step and found < most:
+        size = min(step, most - found)
+        if a[i + found : i + found + size] == b[j + found : j + found + size]:
+            found += size
+            step = step * 2 if grows else step
+        else:
+            grows, step = False, size // 2
+    return found
+
+
+def rows_of(key: bytes, text: str) -> list[Row]:
+    """The rows that keep text in pieces under key."""
+    pieces = [(_key(_bytes(piece)), piece) for piece in _cut(text)]
+    rows = {at: Row(at, b"", piece) for at, piece in pieces}
+    keys = [at for at, _ in pieces]
+    while len(keys) > FEW:
+        lists = [b"".join(group) for group in _groups(keys)]
+        keys = [_key(bytes((_LIST,)) + each) for each in lists]
+        for at, each in zip(keys, lists, strict=True):
+            rows[at] = Row(at, bytes((_LIST,)) + each, None)
+    rows.setdefault(key, Row(key, bytes((_LIST,)) + b"".join(keys), None))
+    return list(rows.values())
+
+
+def packed(row: Row) -> tuple[bytes, bytes]:
+    """The row's key and body, as the store has them."""
+    return row.key, row.head if row.text is None else row.head + pack(_bytes(row.text))
+
+
+def whole(key: bytes, read: Callable[[bytes], bytes]) -> str:
+    """The text that is kept under key. read: a body by its key. Raises ValueError on a body of another kind."""
+    steps: list[Grown] = []
+    while (body := read(key))[0] == _GROWN:
+        key, step = _step(body)
+        steps.append(step)
+    text = _text(body, read)
+    for same, start, stop, new in reversed(steps):
+        text = text[:same] + text[start:stop] + new
     return text
 
 
-def _named(piece: str) -> str:
-    digest = hashlib.sha256(piece.encode("utf-8", "surrogatepass")).digest()
-    return urlsafe_b64encode(digest[:16]).rstrip(b"=").decode()
+def _text(body: bytes, read: Callable[[bytes], bytes]) -> str:
+    match body[0]:
+        case v if v in (PLAIN, DEFLATED):
+            return unpack(body).decode("utf-8", "surrogatepass")
+        case v if v == _LIST:
+            keys = (body[at : at + KEY] for at in range(1, len(body), KEY))
+            return "".join(whole(key, read) for key in keys)
+        case kind:
+            raise ValueError(f"a text of the store is of an unknown kind, {kind}")
+
+
+def _step(body: bytes) -> tuple[bytes, Grown]:
+    at, numbers = 1 + KEY, list[int]()
+    while len(numbers) < 3:
+        number, shift = 0, 0
+        while True:
+            number |= (body[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if body[at - 1] < 128:
+                break
+        numbers.append(number)
+    same, start, stop = numbers
+    return body[1 : 1 + KEY], Grown(same, start, stop, _text(body[at:], lambda _: b""))
+
+
+def _number(value: int) -> bytes:
+    """Seven bits a byte, the lowest first; the last one is below 128."""
+    found = bytearray()
+    while value > 127:
+        found.append(128 | value & 127)
+        value >>= 7
+    found.append(value)
+    return bytes(found)
+
+
+def _key(body: bytes) -> bytes:
+    return hashlib.sha256(body).digest()[:KEY]
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _groups(keys: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """Keys in groups whose ends the keys themselves choose: lists that share a part share its groups."""
+    group: list[bytes] = []
+    for key in keys:
+        group.append(key)
+        if len(group) == 2 * FEW or (len(group) > 1 and key[0] % GROUPS == 0):
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def _cut(text: str) -> Iterator[str]:
@@ -86,7 +245,7 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def _chosen(line: str) -> bool:
-    return crc32(line.encode("utf-8", "surrogatepass")) % EVERY == 0
+    return crc32(_bytes(line)) % EVERY == 0
 
 
 def _lines(text: str) -> Iterator[str]:

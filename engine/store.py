@@ -18,6 +18,7 @@ from typing import Literal
 
 import orjson
 
+from . import earlier
 from .database import DiskError as DiskError
 from .database import StoreError as StoreError
 from .database import StoreRefused as StoreRefused
@@ -26,11 +27,12 @@ from .database import (
     connect_memory,
     kept_secret,
     locks,
-    read_blob,
+    read_earlier_text,
     read_ended_spent,
     read_events,
     read_orders,
     read_spent,
+    read_text,
     read_unfinished,
     refused,
     write_order,
@@ -40,7 +42,7 @@ from .journal import LIST, Journal
 from .ledger import Amount
 from .lock import Owner, RunLock, own, owner_of
 from .lock import RunOwned as RunOwned
-from .pieces import whole
+from .pieces import key_of, whole
 from .value import Json
 from .writer import Writer
 
@@ -237,7 +239,12 @@ class Store:
 
     def blob(self, digest: str) -> str:
         """The text kept under digest. Raises KeyError where there is none."""
-        return whole(self._row(digest), self._row)
+        try:
+            return whole(key_of(digest), self._row)
+        except KeyError:
+            return earlier.whole(self._earlier_row(digest), self._earlier_row)
+        except ValueError as error:
+            raise refused(f"cannot read the text {digest}", error) from error
 
     def listed(self, names: Sequence[str]) -> list[str]:
         """The names of a call's messages, from what its intent says of them."""
@@ -246,10 +253,16 @@ class Store:
             found += self.blob(name).split("\n") if name.startswith(LIST) else [name]
         return found
 
-    def _row(self, digest: str) -> str:
-        row = read_blob(self._db, digest)
+    def _row(self, key: bytes) -> bytes:
+        body = read_text(self._db, key)
+        if body is None:
+            raise KeyError(key)
+        return body
+
+    def _earlier_row(self, name: str) -> str:
+        row = read_earlier_text(self._db, name)
         if row is None:
-            raise KeyError(digest)
+            raise KeyError(name)
         return row
 
     def _select(self, condition: str, *values: str) -> list[RunRecord]:
@@ -264,7 +277,9 @@ class Store:
         values = (run.id, run.name, run.created, run.key, run.account, orjson.dumps(run.request))
         try:
             self._db.execute(
-                "insert into runs values (?, ?, ?, ?, ?, ?, 'running', null, null)", values
+                "insert into runs(id, name, created, key, account, request, status, seq) select"
+                " ?, ?, ?, ?, ?, ?, 'running', coalesce(max(seq), 0) + 1 from runs",
+                values,
             )
         except sqlite3.IntegrityError as error:
             has_key = self.find(run.key, run.account) if run.key is not None else None

@@ -17,7 +17,9 @@ import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 
-from .database import DiskError, Ending, EventRow, connect, write
+from .database import DiskError, Ending, connect, event_row, write
+from .event import Stamped
+from .pieces import Row, packed
 from .refused import because
 
 # One transaction's worth: larger ones gained nothing and delay the first acknowledgement.
@@ -26,12 +28,13 @@ BATCH = 2000
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """Rows of one run, written together. then is called with the job in the event loop once they are on disk
+    """Events of one run and the texts they refer to, written together; they are packed where they are written, and
+    must not change until then. then is called with the job in the event loop once they are on disk
     or failed."""
 
     run: str
-    events: Sequence[EventRow]
-    blobs: Sequence[tuple[str, str]] = ()
+    events: Sequence[Stamped]
+    texts: Sequence[Row] = ()
     ending: Ending | None = None
     then: "Callable[[Job], None] | None" = None
     done: bool = False
@@ -136,15 +139,16 @@ class Writer:
         try:
             write(
                 db,
-                [row for job in sound for row in job.events],
-                [blob for job in sound for blob in job.blobs],
+                [event_row(job.run, one) for job in sound for one in job.events],
+                [packed(text) for job in sound for text in job.texts],
                 [(job.run, job.ending) for job in sound if job.ending is not None],
             )
         except (
             sqlite3.Error,
             ValueError,
+            TypeError,
             OverflowError,
-        ) as error:  # the last two: no form in SQLite
+        ) as error:  # the last three: no form in JSON or SQLite
             failure = DiskError(f"cannot write the store {self._path}: {because(error)}")
             failure.__cause__ = error
             for job in sound:

@@ -1,4 +1,4 @@
-"""Texts in pieces: what goes in comes out, and what was kept before is kept once."""
+"""Long texts: what goes in comes out, and what was kept before is kept once."""
 
 import random
 
@@ -6,47 +6,115 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.engine.pieces import kept, whole
+from podium.engine.pieces import LINKS, Shelf, growth, key_of, packed, rows_of, whole
 
 LINES = st.lists(
-    st.text(max_size=60) | st.sampled_from(["a", "same", "\x1fpieces 1"]), max_size=200
+    st.text(max_size=60) | st.sampled_from(["a", "same", "\x1fpieces 1", "\x00", "0" * 64]),
+    max_size=200,
 )
+TEXT = st.text(st.sampled_from("ab\n\ud800é"), max_size=80)
 
 
-def back(rows: dict[str, str], name: str) -> str:
-    return whole(rows[name], rows.__getitem__)
+class Kept:
+    """The rows of a store, as a run writes them, and as it reads them."""
+
+    def __init__(self) -> None:
+        self.shelf = Shelf()
+        self.rows: dict[bytes, bytes] = {}
+        self.reads = 0
+
+    def keep(self, name: str, text: str) -> int:
+        """How many bytes were written."""
+        rows = self.shelf.missing([(name, text)])
+        self.shelf.wrote(rows)
+        new = [(key, body) for key, body in map(packed, rows) if key not in self.rows]
+        self.rows.update(new)
+        return sum(len(key) + len(body) for key, body in new)
+
+    def back(self, name: str) -> str:
+        return whole(key_of(name), self.read)
+
+    def read(self, key: bytes) -> bytes:
+        self.reads += 1
+        return self.rows[key]
 
 
 @given(LINES, st.sampled_from(["\n", "", "\r\n", "\n\n", "\u2028"]))
 def test_what_is_kept_is_read_back(lines: list[str], between: str) -> None:
-    text = between.join(lines)
-    assert back(dict(kept("user:x", text)), "user:x") == text
+    kept, text = Kept(), between.join(lines)
+    kept.keep("user:x", text)
+    assert kept.back("user:x") == text
+    rows = dict(map(packed, rows_of(b"in pieces", text)))
+    assert whole(b"in pieces", rows.__getitem__) == text
+
+
+@given(TEXT, TEXT, TEXT, TEXT, st.integers(0, 90), st.integers(1, 30))
+def test_a_text_is_what_grew_out_of_another(
+    head: str, tail: str, more: str, end: str, lost: int, times: int
+) -> None:
+    old, new = head + tail * times + end, head + (tail * times)[lost:] + more + end
+    grown = growth(old, new)
+    assert old[: grown.same] + old[grown.start : grown.stop] + grown.new == new
 
 
 @pytest.mark.parametrize("line", ["a\n", "a", "\n", "word ", "é\n", "x" * 5000 + "\n"])
 def test_a_text_that_repeats_itself_is_small(line: str) -> None:
-    rows = dict(kept("user:x", line * 20_000))
-    assert back(rows, "user:x") == line * 20_000
-    assert sum(map(len, rows.values())) < 20_000 + 3 * len(line)
+    kept = Kept()
+    assert kept.keep("user:x", line * 20_000) < 12_000
+    assert kept.back("user:x") == line * 20_000
 
 
-def test_a_text_that_begins_like_a_list_of_names_is_a_text() -> None:
-    for text in ("\x1fpieces 1\nabc\n", "\x1fpieces ", "\x1fpieces x" * 500):
-        assert back(dict(kept("user:x", text)), "user:x") == text
+@pytest.mark.parametrize("text", ["\x1fpieces 1\nabc\n", "\x00", "\x02" * 500, "\x03" * 5000, ""])
+def test_a_text_that_begins_like_a_row_is_a_text(text: str) -> None:
+    kept = Kept()
+    kept.keep("user:x", text)
+    assert kept.back("user:x") == text
+
+
+def posts_of(shape: str, count: int) -> list[str]:
+    chance = random.Random(shape)
+    width = {"prose": 70, "code": 30, "long lines": 1500}[shape]
+    posts: list[str] = []
+    for number in range(count):
+        words = " ".join(str(chance.random()) for _ in range(60))
+        lines = (words[at : at + width] for at in range(0, len(words), width))
+        posts.append(f"[{number}]\n" + "\n".join(lines))
+    return posts
 
 
 @pytest.mark.parametrize("shape", ["prose", "code", "long lines"])
 def test_a_history_that_grows_and_loses_its_beginning_costs_what_is_new(shape: str) -> None:
-    chance = random.Random(shape)
-    width = {"prose": 70, "code": 30, "long lines": 1500}[shape]
-    rows: dict[str, str] = {}
-    posts: list[str] = []
+    kept, written = Kept(), 0
+    posts = posts_of(shape, 300)
     for number in range(300):
-        words = " ".join(str(chance.random()) for _ in range(60))
-        lines = (words[at : at + width] for at in range(0, len(words), width))
-        posts.append(f"[{number}]\n" + "\n".join(lines))
-        text = "\n\n".join(["The task.", *posts[-200:], f"You are #{number}."])
-        rows.update(kept(f"user:{number}", text))
-        assert back(rows, f"user:{number}") == text
-    unique = sum(map(len, posts))
-    assert sum(len(name) + len(row) for name, row in rows.items()) < 3 * unique
+        shown = posts[max(0, number - 200) : number + 1]
+        text = "\n\n".join(["The task.", *shown, f"You are #{number}."])
+        written += kept.keep(f"user:{number}", text)
+        kept.reads = 0
+        assert kept.back(f"user:{number}") == text
+        assert kept.reads <= LINKS + 2 * len(text) / 128
+    assert written < 1.2 * sum(map(len, posts))
+
+
+def test_histories_that_take_turns_cost_what_is_new_in_each() -> None:
+    kept, written = Kept(), 0
+    shapes = ("prose", "code", "long lines")
+    posts = {shape: posts_of(shape, 80) for shape in shapes}
+    for number in range(80):
+        for shape in shapes:
+            text = "\n\n".join(["The task.", *posts[shape][: number + 1], "You are #1."])
+            written += kept.keep(f"{shape}:{number}", text)
+    assert written < 1.2 * sum(len(post) for each in posts.values() for post in each)
+
+
+def test_what_was_not_written_is_written_again() -> None:
+    shelf, text = Shelf(), "line\n" * 1000
+    rows = shelf.missing([("user:x", text)])
+    assert shelf.missing([("user:x", text)])
+    shelf.wrote(rows)
+    assert not shelf.missing([("user:x", text)])
+
+
+def test_a_row_of_no_known_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown kind"):
+        whole(b"k", {b"k": b"\x09x"}.__getitem__)

@@ -17,7 +17,7 @@ import pytest
 
 from podium.engine.call import ModelReply, Usage, reply_body
 from podium.engine.database import network_kind, refused
-from podium.engine.event import CallAnswered, CallIntended, Ordered, RunEnded
+from podium.engine.event import CallAnswered, CallIntended, RunEnded
 from podium.engine.journal import Journal
 from podium.engine.ledger import NOTHING, Amount
 from podium.engine.store import (
@@ -99,18 +99,6 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
         db.execute("pragma user_version = 99")
     with pytest.raises(StoreError, match="written by a newer version"):
         Store.open(path)
-
-
-def test_a_store_of_the_first_schema_takes_orders(path: Path) -> None:
-    Store.open(path).close()
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("drop table orders")
-        db.execute("alter table runs drop column spent")
-        db.execute("pragma user_version = 1")
-    with closing(Store.open(path)) as store:
-        given = store.order("r1", Ordered("topup", calls=3))
-        assert store.orders("r1", 0) == [given]
-        assert store.orders("r1", given.number) == store.orders("r2", 0) == []
 
 
 def test_a_folder_that_takes_no_files_is_refused(tmp_path: Path) -> None:
@@ -424,15 +412,3 @@ async def test_a_run_that_died_is_summed_from_its_events(path: Path) -> None:
         await journal.commit([replace(answered("a/2"), spent=Amount(8, 10, 1))])
         await journal.close()
         assert store.account_spent("tenant") == (NOTHING, {"r1": Amount(12, 20, 2)})
-
-
-@pytest.mark.anyio
-async def test_a_store_of_an_earlier_schema_learns_what_its_runs_cost(path: Path) -> None:
-    with closing(Store.open(path)) as store:
-        await _spent_run(store, "r1", 1, "passed", resumable=False)
-        await _spent_run(store, "r2", 4, "paused", resumable=True)
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("alter table runs drop column spent")
-        db.execute("pragma user_version = 2")
-    with closing(Store.open(path)) as store:
-        assert store.account_spent("tenant") == (Amount(1, 10, 1), {"r2": Amount(4, 10, 1)})
