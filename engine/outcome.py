@@ -109,6 +109,8 @@ def ended_by_rule(name: str, why: str) -> bool:
     return name == "stopped" and rule_of(why) is not None
 
 
+# A budget by what it bounds, as people say it: the token budget. Of time it is the time budget.
+BUDGETS = {"usd": "dollar", "tokens": "token", "calls": "call"}
 _BY = "deadline `by` of "
 
 

@@ -26,6 +26,7 @@ from .call import (
 )
 from .event import NodeEnded, NodeStarted
 from .outcome import (
+    BUDGETS,
     Cancelled,
     Exhausted,
     Failed,
@@ -380,7 +381,8 @@ def keep(here: Here, attempt: Attempt) -> None:
 def no_room(here: Here, error: BudgetExhausted) -> str:
     """error in words, its budget by the name that people know."""
     of = here.world.named.shown(error.account)
-    return f"the {error.dimension} budget of {of} has no room for this call"
+    what = BUDGETS.get(error.dimension, error.dimension)
+    return f"the {what} budget of {of} has no room for this call"
 
 
 def may_start(here: Here, address: str) -> bool:

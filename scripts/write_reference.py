@@ -34,7 +34,7 @@ EXITS = """
 | 0 | passed; or nothing to verify, and finished |
 | 1 | finished, not passed |
 | 2 | wrong program, or wrong use of the command |
-| 3 | a budget ended first (the best attempt is kept), or the run is paused |
+| 3 | a budget ended first (the best attempt is kept, unless it is set to fail), or the run is paused |
 | 4 | endpoint, credentials, sandbox or verifier failed; or the disk refused the store, or what was to be printed |
 | 5 | a mistake in Podium itself |
 | 130 | interrupted; the run can be resumed |

@@ -39,6 +39,9 @@ def _served(entry: dict[str, Any]) -> Served:
     )
 
 
+_HOW = "(its name goes into the endpoint, or behind the URL: --model URL#NAME)"
+
+
 def choose(models: tuple[Served, ...] | None, name: str, where: str) -> Served:
     """The model that name means; "" is the only one. Raises CallError("model") with what there is."""
     known = models or ()
@@ -47,7 +50,9 @@ def choose(models: tuple[Served, ...] | None, name: str, where: str) -> Served:
             return known[0]
         if not known:
             raise CallError("model", f"{where} serves no model")
-        raise CallError("model", f"{where} serves several models; choose one: {_names(known)}")
+        raise CallError(
+            "model", f"{where} serves several models; choose one: {_names(known)} {_HOW}"
+        )
     for model in known:
         if name in model.names or f"{name}:latest" in model.names:
             return model

@@ -90,6 +90,7 @@ def code_of(folded: Fold, *, interrupted: bool = False) -> Exit:
         judged=bool(folded.scores),
         interrupted=interrupted,
         resumable=end is None or end.resumable,
+        reason="" if end is None else end.reason,
     )
 
 

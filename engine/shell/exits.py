@@ -35,8 +35,9 @@ def exit_of(
     judged: bool,
     interrupted: bool = False,
     resumable: bool = False,
+    reason: str = "",
 ) -> Exit:
-    """The exit code of a run whose outcome has this word (None: it has not ended).
+    """The exit code of a run whose outcome has this word and this reason (None: it has not ended).
 
     judged: some attempt was given to a verifier. interrupted: a signal asked it to stop.
     """
@@ -51,5 +52,7 @@ def exit_of(
             return Exit.EXHAUSTED
         case "cancelled" | None:
             return Exit.INTERRUPTED
+        case "failed" if reason.startswith("budget: "):  # `on_exhausted = fail`
+            return Exit.EXHAUSTED
         case _:
             return Exit.FAILED

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from ..answer import failed
 from ..fold import Fold, Node, Spend
-from ..outcome import ended_by_rule
+from ..outcome import BUDGETS, ended_by_rule
 from .safe import safe_line
 from .units import show_calls, show_count, show_seconds, show_usd
 
-DIMENSIONS = {"usd": "dollar", "tokens": "token", "calls": "call"}
 MAX_FAILURES = 3
 MAX_ROWS = 12  # of the price table; deeper nodes are counted in those above them
 
@@ -44,7 +43,7 @@ def headline(folded: Fold) -> str:
 
 def _in_words(reason: str) -> str:
     dimension, of, account = reason.partition(" budget of ")
-    return f"{DIMENSIONS.get(dimension, dimension)}{of}{account}" if of else reason
+    return f"{BUDGETS.get(dimension, dimension)}{of}{account}" if of else reason
 
 
 def price_table(folded: Fold) -> tuple[Row, ...]:

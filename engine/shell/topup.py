@@ -1,5 +1,6 @@
 """`podium topup`: more budget for a run, live or paused."""
 
+import re
 from pathlib import Path
 
 import click
@@ -11,8 +12,8 @@ from ..caps import budget_of
 from ..orders import topup, unbounded
 from .exits import ShellError
 from .options import json_option, store_option
-from .ordering import give, say
-from .reading import find_run, fold_of, open_store
+from .ordering import give, live_or_named, say
+from .reading import fold_of, open_store
 from .safe import safe_line
 from .units import show_count, show_seconds, show_usd
 
@@ -21,16 +22,20 @@ from .units import show_count, show_seconds, show_usd
     short_help="Give a run more budget.",
     epilog="Example: podium topup 2026-11-30-0c1b7a1b3 '[$5, 30m]'",
 )
-@click.argument("run")
-@click.argument("more", metavar="BUDGET")
+@click.argument("words", nargs=-1, required=True, metavar="[RUN] BUDGET")
 @store_option
 @json_option
-def command(run: str, more: str, store: str, as_json: bool) -> None:
-    """Add BUDGET, such as '[$5, 1M tokens, 30m]', to the budget of RUN. A live run goes on with it at once, a
-    paused one when it is resumed. A budget inside the run keeps the size it was opened with."""
+@click.pass_context
+def command(ctx: click.Context, /, *, words: tuple[str, ...], store: str, as_json: bool) -> None:
+    """Add BUDGET, such as '[$5, 1M tokens, 30m]', to the budget of RUN (default: the only live one). A live run
+    goes on with it at once, a paused one when it is resumed. A budget inside the run keeps the size it was
+    opened with."""
+    if len(words) > 2:
+        raise click.UsageError(f"Got unexpected extra argument ({words[2]})", ctx)
+    *named, more = words
     added = _budget(more)
     with open_store(Path(store)) as opened:
-        record = find_run(opened, run)
+        record = live_or_named(opened, named[0] if named else None)
         before = fold_of(opened, record).budget or Budget()
     if record.status != "ended" and (useless := unbounded(before, added)):
         raise ShellError(f"run {record.id} has no limit in {_words(useless)}: nothing to add there")
@@ -45,8 +50,9 @@ def _budget(text: str) -> Budget:
     try:
         budget = budget_of(text if text.strip().startswith("[") else f"[{text}]")
     except ProgramError as error:
+        unit = ": a number needs a unit" if re.fullmatch(r"[\d.,_ \[\]]+", text) else ""
         raise ShellError(
-            f"{safe_line(text, 60)} is no budget: {error.problems[0].message};"
+            f"{safe_line(text, 60)} is no budget{unit};"
             " write '[$5, 1M tokens, 30m, 100 calls]', any of these"
         ) from error
     if budget == Budget():

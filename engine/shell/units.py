@@ -18,7 +18,9 @@ def usd(text: str) -> int:
     found = re.fullmatch(r"\$?(\d+(?:\.\d{1,6})?)", text.strip())
     micro = quantity.micro(f"${found[1]}") if found and quantity.fits(found[1]) else None
     if micro is None:
-        raise ShellError(f'"{text}" is no amount of money: write 5 or 2.50 (dollars)')
+        tiny = re.fullmatch(r"\$?\d+\.\d{7,}", text.strip()) is not None
+        hint = "; the smallest amount is 0.000001" if tiny else ""
+        raise ShellError(f'"{text}" is no amount of money: write 5 or 2.50 (dollars){hint}')
     return micro
 
 

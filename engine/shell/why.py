@@ -7,11 +7,11 @@ from podium.dsl.program import Budget
 from ..answer import failed
 from ..early import early, is_lost
 from ..fold import Fold, Node, Spend
-from ..outcome import ended_by_rule
+from ..outcome import BUDGETS, ended_by_rule
 from ..reduce import order
 from .early_view import saved_and_wasted
 from .safe import safe_line
-from .summary import DIMENSIONS, dollars
+from .summary import dollars
 from .units import show_calls, show_count, show_seconds, show_usd
 
 _DEAREST = 3
@@ -126,7 +126,7 @@ def _no_room(folded: Fold, reason: str, limits: Mapping[str, Budget]) -> str:
     if not of:
         return f"the {safe_line(reason, 200)} had come"
     limit, spent = limits.get(name), _spent(folded, name)
-    what = DIMENSIONS.get(dimension, dimension)
+    what = BUDGETS.get(dimension, dimension)
     size = "" if limit is None else _bound(limit, dimension)
     said = f"the {what} budget of {safe_line(name, 120)}{size and f', {size},'}"
     if dimension == "time":

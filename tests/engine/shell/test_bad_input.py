@@ -244,7 +244,7 @@ def test_a_server_that_stalls_ends_at_the_deadline_with_nothing_held(delay: dict
 def test_a_name_that_is_not_a_model_lists_those_near_it() -> None:
     models = [{"id": "qwen-small"}, {"id": "qwen-large"}]
     with serving(always(Answer()), models=models) as server:
-        failed("serves several models; choose one: qwen-small, qwen-large")
+        failed("serves several models; choose one: qwen-small, qwen-large (its name goes into the")
         write(server.url, name="qwen-smal")
         failed("serves no model 'qwen-smal'; did you mean qwen-small")
         write(server.url, name="zebra")

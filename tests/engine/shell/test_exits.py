@@ -40,3 +40,9 @@ def test_an_interrupted_run_that_can_be_resumed_says_so() -> None:
 def test_a_run_that_passed_before_the_signal_took_effect_has_passed() -> None:
     code = exit_of("passed", passed=True, judged=True, interrupted=True, resumable=False)
     assert code == Exit.PASSED
+
+
+def test_a_budget_that_fails_a_run_is_exhausted() -> None:
+    code = exit_of("failed", passed=None, judged=True, reason="budget: the token budget is up")
+    assert code == Exit.EXHAUSTED
+    assert exit_of("failed", passed=None, judged=True, reason="model: gone") == Exit.FAILED

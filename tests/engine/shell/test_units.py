@@ -32,7 +32,7 @@ def test_quantities_are_read(read: Callable[[str], float], text: str, value: flo
         (units.usd, "five", "five"),
         (units.usd, "-1", "-1"),
         (units.usd, "nan", "nan"),
-        (units.usd, "0.0000001", "amount of money"),
+        (units.usd, "0.0000001", "the smallest amount is 0.000001"),
         (units.usd, "9" * 60, "amount of money"),
         (units.count, "2m", "capital M"),
         (units.count, "0.5", "0.5"),
