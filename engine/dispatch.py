@@ -385,7 +385,7 @@ def _tell_answer(path: Path, call: Call, grant: Grant, charge: Amount) -> None:
     assert grant.replica is not None
     assert grant.hold is not None
     fleet, held = path.admission.fleet, grant.hold.amount
-    fleet.answered(grant.replica)
+    fleet.answered(grant.replica, anyio.current_time())
     if charge.usd > held.usd or charge.tokens > held.tokens:
         error = CallError(
             "protocol",

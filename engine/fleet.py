@@ -15,7 +15,9 @@ from typing import Literal
 from podium.dsl.program import Limits
 
 from .call import CallError, Outage, Replica
+from .clients.gauges import Load
 from .retry import backoff, pause
+from .width import EVERY_S, Width
 
 # Bounded load: a group stays on its replica while that has at most a quarter more than the mean.
 IMBALANCE = 1.25
@@ -25,8 +27,6 @@ GROUPS = 50_000
 RAMP_S, RAMP_SHARE, RAMP_GAP_S = (0.5, 5.0), 0.25, 0.5
 # A refused key or an empty account is asked for again after this time, by runs that come later.
 CLOSED_S = 60.0
-# Additive increase of 5 % per clean round, one cut to 80 % per episode of refusals: Inspect's controller.
-GROWTH, CUT, EPISODE_S, BINDS = 0.05, 0.8, 15.0, 0.8
 
 
 @dataclass(slots=True)
@@ -100,13 +100,19 @@ class Seats:
 
 @dataclass(slots=True)
 class Spot:
-    """A replica's state. limit: how many calls it has been seen to bear, at most its inflight."""
+    """A replica's state. width: how many calls it bears. asked_at: when it was last asked for its gauges;
+    silent: it has none."""
 
     replica: Replica
     site: Site
-    limit: float
+    width: Width
     seats: Seats
-    cut_at: float = -inf
+    asked_at: float = -inf
+    silent: bool = False
+
+    @property
+    def limit(self) -> float:
+        return self.width.limit
 
     @property
     def inflight(self) -> int:
@@ -186,7 +192,8 @@ class Fleet:
         name = _site_name(replica)
         site = self._sites.setdefault((name, replica.key_mark), Site(name, replica.key_mark))
         seats = self._seats.setdefault(_place(replica), Seats())
-        return self._spots.setdefault(replica, Spot(replica, site, float(replica.inflight), seats))
+        width = Width(replica.inflight, float(replica.inflight))
+        return self._spots.setdefault(replica, Spot(replica, site, width, seats))
 
     # --- placement ---
 
@@ -291,16 +298,43 @@ class Fleet:
         open_ = any(other.closed_until <= now for other in others)
         return site.down_since is not None or open_
 
+    # --- what servers tell ---
+
+    def replicas(self, models: Iterable[str]) -> list[Replica]:
+        """Those that may have gauges worth asking for: of one call at a time nothing is to be learnt."""
+        spots = [spot for model in models for spot in self._pools[model].spots]
+        return [spot.replica for spot in spots if spot.replica.inflight > 1 and not spot.silent]
+
+    def tell_load(self, models: Iterable[str]) -> bool:
+        """Whether any of them may still tell its load."""
+        return bool(self.replicas(models))
+
+    def due(self, models: Iterable[str], now: float) -> list[Replica]:
+        """Those where calls are in flight whose gauges are to be read now; each is handed out once a period,
+        whoever asks."""
+        due: list[Replica] = []
+        for replica in self.replicas(models):
+            spot = self._spots[replica]
+            if spot.inflight and spot.site.is_well and now >= spot.asked_at + EVERY_S:
+                spot.asked_at = now
+                due.append(replica)
+        return due
+
+    def told(self, replica: Replica, load: Load | None, now: float) -> None:
+        """What replica's gauges say; None: it has none."""
+        spot = self._spots[replica]
+        spot.silent = load is None
+        if load is not None:
+            spot.width.told(load, spot.inflight, now)
+
     # --- what calls tell ---
 
-    def answered(self, replica: Replica) -> None:
+    def answered(self, replica: Replica, now: float) -> None:
         """A call ended well there: the endpoint is up. Before its slot is given back."""
         spot = self._spots[replica]
         self._up(spot.site)
         spot.site.answered, spot.site.refusals = True, 0
-        # Grow only while the limit binds, else it drifts away from what was seen.
-        if spot.inflight >= BINDS * spot.limit:
-            spot.limit = min(float(replica.inflight), spot.limit + GROWTH)
+        spot.width.answered(spot.inflight, now)
 
     def _up(self, site: Site) -> None:
         site.down_since, site.failures, site.outages = None, 0, 0
@@ -341,8 +375,7 @@ class Fleet:
         site.ramp = sum(int(s.limit) for s in self._spots.values() if s.site is site)
         over = min(RAMP_S[1], max(RAMP_S[0], RAMP_SHARE * wait))
         site.ramp_gap = min(RAMP_GAP_S, over / max(1, site.ramp))
-        if now >= spot.cut_at + max(EPISODE_S, wait):
-            spot.cut_at, spot.limit = now, max(1.0, spot.limit * CUT)
+        spot.width.refused(now, wait)
 
     def _down(self, site: Site, error: CallError, now: float) -> None:
         if not (site.answered or site.reached):

@@ -208,6 +208,10 @@ class HttpClient:
             return {}
         return mapping(parsed(answer.body)) if answer.status == 200 else {}
 
+    def has_gauges(self, replica: Replica) -> bool:
+        """Whether servers of the replica's kind tell their load."""
+        return bool(self._profile(replica).metrics)
+
     async def load(self, replica: Replica) -> Load | None:
         """What the server tells of its load now; None where its dialect has no gauges, or they are off.
 

@@ -16,6 +16,7 @@ import anyio.lowlevel
 from podium.dsl.program import Model
 
 from ..call import CallError, Finish, ModelCall, ModelReply, Replica, Usage
+from ..clients.gauges import Load
 from .agents import Speak
 from .faults import (
     BadJson,
@@ -96,6 +97,17 @@ class SimulatedFleet:
             )
             for number in range(1, min(server.replicas, bears) + 1)
         )
+
+    def has_gauges(self, replica: Replica) -> bool:
+        """Servers with a queue tell its length."""
+        return server_of(self.servers, replica.model).queue > 0
+
+    async def load(self, replica: Replica) -> Load | None:
+        await anyio.lowlevel.checkpoint()
+        slots, places = server_of(self.servers, replica.model).slots, self._slots.get(replica.name)
+        if places is None:
+            return Load(running=0.0, waiting=0.0)
+        return Load(slots - places.value, places.statistics().tasks_waiting)
 
     async def send(self, call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
         self.sent += 1
