@@ -35,28 +35,37 @@ async def limited(
     seconds = _seconds(here, name, budget)
     if account is None:
         open_account(here, name, limit_of(here, budget), here.account, seconds)
-    failed = _earlier(here, name, "failed") if policy == "fail" else None
-    stopped = _earlier(here, name, "stopped") if account is not None else None
-    cut = failed or stopped or _earlier(here, name, "time_up")
-    scope, ends = anyio.CancelScope(), _deadline(here, name, seconds, cut)
-    by = math.inf if account is None or cut is not None else here.world.by
-    guard = Guard(name, here.address, policy, scope, seconds, cut, ends, by)
-    guard.fails = Stopped("user") if stopped else None
-    guard.fails = Failed("budget", failed.dimension) if failed else guard.fails
-    now = anyio.current_time()
-    scope.deadline = guard.due
-    if guard.due <= now:
-        guard.allow(now)
+    guard = _guard(here, name, policy, seconds)
     if account is not None:
         here.walk.own = guard
         here.world.longer.append(guard.lengthen)
     ended: Ended | None = None
-    with scope:
+    with guard.scope:
         guard.check()
         ended = await settle(replace(here, account=name, causes=(*here.causes, guard)), body)
     if ended is None or guard.ended is not None:
         ended = await _cancelled(here, guard)
     return await _closed(here, guard, ended)
+
+
+def _guard(here: Here, account: str, policy: OnExhausted, seconds: float | None) -> Guard:
+    """The guard of the budget with this account, as the earlier lives of the run left it."""
+    of_run = account == here.world.account
+    failed = _earlier(here, account, "failed") if policy == "fail" else None
+    stopped = _earlier(here, account, "stopped") if of_run else None
+    cut = failed or stopped or _earlier(here, account, "time_up")
+    ends = _deadline(here, account, seconds, cut)
+    by = here.world.by if of_run and cut is None else math.inf
+    guard = Guard(account, here.address, policy, anyio.CancelScope(), seconds, cut, ends, by)
+    if failed is not None:
+        guard.fails = Failed("budget", failed.dimension)
+    elif stopped is not None:
+        guard.fails = Stopped("user")
+    now = anyio.current_time()
+    guard.scope.deadline = guard.due
+    if guard.due <= now:
+        guard.allow(now)
+    return guard
 
 
 def _earlier(here: Here, account: str, what: str) -> TimeUp | None:

@@ -5,6 +5,8 @@
         result = await run.result()
 
 Leaving the block waits for the runs. Cancelling it stops them, settles their calls and leaves nothing held.
+
+Of some length, as one class owns what all runs share: the store, the ledger, the door to the models.
 """
 
 import math
@@ -242,10 +244,7 @@ class Engine:
             values = {n: (value, "params") for n, value in (params or {}).items()}
             asked = Request(source, run, values, expression, task, (), budget_of(budget), seed)
             asked = replace(asked, by=clock_of(by) if isinstance(by, str) else by)
-            library = DiskLibrary(source.name)
-            allowed = allowance((*self._allow, *allow))
-            program, _ = compiled(asked, library, allowed, default_url=self._environ.get(BASE))
-            request = to_json(replace(asked, texts=program.sources))
+            program, request = self._compiled(asked, allow)
         if fork is not None:
             self._store.run(fork)
             request = {**(request or {}), FORK: fork}
@@ -255,6 +254,13 @@ class Engine:
         except RunExists as error:  # another start with this key was quicker
             return await self._again(self._store.run(error.run))
         return started
+
+    def _compiled(self, asked: Request, allow: Sequence[str]) -> tuple[Program, Mapping[str, Json]]:
+        """What is asked as a program, and what compiles it again."""
+        allowed = allowance((*self._allow, *allow))
+        library = DiskLibrary(asked.source.name)
+        program, _ = compiled(asked, library, allowed, default_url=self._environ.get(BASE))
+        return program, to_json(replace(asked, texts=program.sources))
 
     async def _again(self, record: RunRecord) -> Run:
         """The run of an earlier start: live, or ended with its result, or taken up."""

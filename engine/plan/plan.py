@@ -117,29 +117,33 @@ def _may_refuse(program: Program) -> bool:
 
     Shares of an even split and budgets of a team's members are not added up here: where there are any, it may.
     """
-    flows = tuple(_all(program.flow))
-    budgets = [program.budget, *(flow.budget for flow in flows if isinstance(flow, Limited))]
-    seats = [role.budget for flow in flows for role in _roles(flow) if role.budget is not None]
     if program.by:
         return True
-    if program.by:  # the clock
-        return True
-    if all(budget == Budget() for budget in (*budgets, *seats)):
+    flows = tuple(_all(program.flow))
+    budgets = [
+        program.budget,
+        *(flow.budget for flow in flows if isinstance(flow, Limited)),
+        *(role.budget for flow in flows for role in _roles(flow) if role.budget is not None),
+    ]
+    if all(budget == Budget() for budget in budgets):
         return False
-    split = program.split == "even" or any(
-        isinstance(flow, Parallel) and flow.split == "even" for flow in flows
-    )
-    timed = any(budget.seconds is not None for budget in (*budgets, *seats))
-    members = any(
-        role.budget is not None for flow in flows if isinstance(flow, Team) for role in _roles(flow)
-    )
-    large = any(isinstance(flow, Team) and flow.size * flow.rounds > _LARGE for flow in flows)
-    if split or timed or members or large:
+    timed = any(budget.seconds is not None for budget in budgets)
+    if timed or program.split == "even" or any(map(_is_not_added_up, flows)):
         return True
     place, total, rows = _walked(Models(program, holds=True), program, cautious=True)
     if total.usd is None or bound_by(program.name, place.own, total) is not None:
         return True
     return any(node.binding is not None for row in rows for _, node in row.walk())
+
+
+def _is_not_added_up(flow: Flow) -> bool:
+    match flow:
+        case Parallel(split=split):
+            return split == "even"
+        case Team(size=size, rounds=rounds):
+            return size * rounds > _LARGE or any(role.budget is not None for role in everyone(flow))
+        case _:
+            return False
 
 
 def _roles(flow: Flow) -> list[Role]:

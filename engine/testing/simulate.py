@@ -110,8 +110,18 @@ def simulate(
     plan = plan if seed is None else replace(plan, seed=seed)
     rule = law or power_law()
     speak = agents or Agents(program, plan.seed, rule, replies or {})
-    world = _World(program, plan, rule, speak, servers or {}, bindings or {}, horizon_s)
-    world.orders, world.arm.strokes, world.backend = list(orders), strokes, backend
+    world = _World(
+        program,
+        plan,
+        rule,
+        speak,
+        servers or {},
+        bindings or {},
+        horizon_s,
+        strokes,
+        orders=list(orders),
+        backend=backend,
+    )
     simulation = in_virtual_time(world.play, plan.seed, backend=backend, step=world.arm.step)
     if replay and not simulation.violations and _is_whole(simulation.result):
         window = partial(_window, program, servers or {})
@@ -144,6 +154,7 @@ class _World:
     servers: Mapping[str, Server]
     bindings: Bindings
     horizon_s: float
+    strokes: Sequence[Stroke]
     disk: Disk = field(default_factory=simulated_disk)
     due: list[Placed] = field(default_factory=list[Placed])
     books: Books = field(default_factory=dict[str, Book])
@@ -161,7 +172,7 @@ class _World:
     arm: Arm = field(init=False)
 
     def __post_init__(self) -> None:
-        self.arm = Arm((), self.disk)
+        self.arm = Arm(self.strokes, self.disk)
 
     async def play(self) -> Simulation:
         weather = Weather(self.schedule)
