@@ -111,6 +111,7 @@ class Fold:
     budget: the run's own, as its first account was opened with.
     scores: by the attempt's address and the verifier's name.
     outside: what no node spent itself: calls made before any node had started.
+    busy: the branch in which something was done last.
     ended: None while the run is live.
     """
 
@@ -122,6 +123,7 @@ class Fold:
     waiting: dict[str, CallWaits] = field(default_factory=dict[str, CallWaits])
     total: Spend = NO_SPEND
     outside: Spend = NO_SPEND
+    busy: str = ""
     budget: Budget | None = None
     best: Best | None = None
     ended: RunEnded | None = None
@@ -342,6 +344,7 @@ class Fold:
         if branch := self._branch(address):
             where = address.removeprefix(branch.address).strip("/").partition("/")[0]
             branch.activity = f"{where} {activity}".lstrip()
+            self.busy = branch.address
 
     # --- addresses ---------------------------------------------------------------------------
 

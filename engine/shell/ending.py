@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import click
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +14,7 @@ from ..answer import result_json
 from ..early import early
 from ..event import RunEnded, Stamped
 from ..fold import Fold
+from ..ledger import NOTHING
 from .called import called
 from .early_view import saved_and_wasted
 from .exits import Exit, ShellError, exit_of
@@ -117,6 +119,14 @@ def table_of(rows: tuple[Row, ...]) -> Table:
     return table
 
 
+def what_and_price(console: Console, folded: Fold) -> None:
+    """What failed, then the price table, unless every figure in it would be zero."""
+    for line in failure_lines(folded):
+        console.print(Text(line), soft_wrap=True)
+    if folded.total.amount != NOTHING:
+        console.print(table_of(price_table(folded)))
+
+
 def store_option_of(store: str) -> str:
     """`--store PATH` as it is typed; nothing for the usual store."""
     return "" if store == DEFAULT_STORE else f"--store {shlex.quote(safe(store))}"
@@ -129,9 +139,9 @@ def _next(folded: Fold, run: str, store: str) -> str:
 def _talk(folded: Fold, run: str, store: str) -> None:
     console = stderr_console()
     console.print(Text(headline(folded), style="bold"), soft_wrap=True)
-    console.print(table_of(price_table(folded)))
-    console.print(Text(f"Run {run} in {safe(store)}"), soft_wrap=True)
-    for line in filter(None, (*failure_lines(folded), saved_and_wasted(early(folded)))):
+    what_and_price(console, folded)
+    told = f"Run {run} in {safe(store)}", saved_and_wasted(early(folded))
+    for line in filter(None, told):
         console.print(Text(line), soft_wrap=True)
     for line in closing_lines(folded, run, podium=called(), store=store_option_of(store)):
         console.print(Text(line), soft_wrap=True)

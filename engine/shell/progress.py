@@ -56,8 +56,16 @@ def one_line(folded: Fold, budget: Budget, now: float) -> str:
     seen = view(folded, budget, now)
     states = Counter(branch.outcome or "running" for branch in folded.branches.values())
     counts = ", ".join(f"{number} {state}" for state, number in states.items())
-    parts = (seen.total, counts, seen.best, *(bar.text for bar in seen.bars))
+    parts = (seen.total, counts, seen.best, *(bar.text for bar in seen.bars), _latest(folded))
     return "  ".join(part for part in parts if part)
+
+
+def _latest(folded: Fold) -> str:
+    """What was done last, and where, if that goes on."""
+    branch = folded.branches.get(folded.busy)
+    if branch is None or branch.outcome is not None or not branch.activity:
+        return ""
+    return f"{safe_line(branch.address, 48)}: {safe_line(branch.activity, _WIDTH)}"
 
 
 def _each(branches: list[Branch]) -> tuple[Line, ...]:

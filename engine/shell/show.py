@@ -22,7 +22,7 @@ from .books import books
 from .called import called
 from .calls import Tried, line, tries
 from .early_view import saved_and_wasted
-from .ending import answer_text, store_option_of, table_of
+from .ending import answer_text, store_option_of, table_of, what_and_price
 from .exits import ShellError
 from .options import json_option, store_option
 from .reading import find_run, fold_of, is_planned, limits, open_store
@@ -32,10 +32,8 @@ from .summary import (
     against_baseline,
     best_team,
     dollars,
-    failure_lines,
     headline,
     one_agent,
-    price_table,
     what_next,
 )
 from .terminal import Plain
@@ -122,9 +120,8 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     console = stdout_console()
     console.print(Text(f"Run {record.id} ({safe_line(record.name, 60)})", style="bold"))
     console.print(Text(headline(folded)), soft_wrap=True)
-    console.print(table_of(price_table(folded)))
+    what_and_price(console, folded)
     said = (
-        *failure_lines(folded),
         against_baseline(folded),
         one_agent(folded),
         best_team(folded),

@@ -32,7 +32,7 @@ def command(ctx: click.Context, /, *, words: tuple[str, ...], store: str, as_jso
     opened with."""
     if len(words) > 2:
         raise click.UsageError(f"Got unexpected extra argument ({words[2]})", ctx)
-    *named, more = words
+    named, more = words[:-1], words[-1]
     added = _budget(more)
     with open_store(Path(store)) as opened:
         record = live_or_named(opened, named[0] if named else None)

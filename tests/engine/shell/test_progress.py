@@ -83,6 +83,14 @@ def test_everything_fits_on_one_line() -> None:
     fold = folded(*run_of(2, Improved("main/parallel/1.squad", 0.5, True, "x")))
     assert one_line(fold, Budget(), 112.0) == (
         "12s, 2 calls, $5.00, 30k tokens  2 running  best 0.5 (passed)"
+        "  main/parallel/2.squad: r1.m1 asks fast"
+    )
+
+
+def test_the_line_does_not_tell_of_a_branch_that_has_ended() -> None:
+    fold = folded(*run_of(2, NodeEnded("main/parallel/2.squad", "passed", "", 1.0)))
+    assert one_line(fold, Budget(), 112.0) == (
+        "12s, 2 calls, $5.00, 30k tokens  1 running, 1 passed"
     )
 
 

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 
 from podium.dsl.program import Agent, Budget, Endpoint, Model, Program, Role, Template
 from podium.dsl.source import Place, Source, Span
-from podium.engine.call import CallError
+from podium.engine.call import CallError, Usage
 from podium.engine.event import (
+    CallFailed,
+    CallIntended,
     Event,
     Improved,
     NodeEnded,
@@ -27,6 +29,7 @@ from podium.engine.event import (
     Stamped,
 )
 from podium.engine.fold import Fold
+from podium.engine.ledger import Amount
 from podium.engine.outcome import Paused
 from podium.engine.result import RunResult
 from podium.engine.shell.ending import conclude
@@ -140,6 +143,26 @@ def test_the_answer_goes_to_stdout_and_the_rest_to_stderr(
     assert "Run r1 in runs.db" in err
     assert "Next: podium show r1 main/poet" in err
     assert "\x1b[2J" not in err
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+def test_of_a_failed_run_what_failed_comes_before_the_table_and_no_table_has_only_zeros(
+    capsys: pytest.CaptureFixture[str], calls: int
+) -> None:
+    async def fail(run: FakeRun) -> None:
+        spent = Amount(calls=calls)
+        run.emit(CallIntended("main/poet/1", 0, "r1", "model", "d", spent, "m"))
+        run.emit(
+            CallFailed("main/poet/1", 0, "r1", "model", "no such model", spent, Usage(), False, 1.0)
+        )
+        run.emit(NodeEnded("main/poet", "failed", "model: no such model"))
+        run.emit(RunEnded("failed", "model: no such model", True, None, None, None, 3.0))
+
+    viewing = Viewing("runs.db")
+    conclude(carried(fail, viewing), viewing)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1] == "main/poet failed: model: no such model"
+    assert [line.startswith("node") for line in lines].count(True) == calls
 
 
 def test_quiet_says_nothing_of_a_run_that_went_well(capsys: pytest.CaptureFixture[str]) -> None:
