@@ -291,7 +291,7 @@ async def test_every_try_is_in_the_books() -> None:
 # --- field case 17 ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("asked", "paused"), [(30.0, 30.0), (0.0, 0.0), (1e9, 600.0)])
+@pytest.mark.parametrize(("asked", "paused"), [(30.0, 30.0), (0.0, 1.0), (1e9, 600.0)])
 async def test_a_busy_endpoint_is_left_alone_by_everyone(asked: float, paused: float) -> None:
     async def script(call: ModelCall, number: int) -> ModelReply:
         await anyio.sleep(0.001)
@@ -305,9 +305,10 @@ async def test_a_busy_endpoint_is_left_alone_by_everyone(asked: float, paused: f
     assert all(isinstance(value, ModelReply) for value in found.values())
     later = [when for when, _ in bench.server.starts[20:]]
     assert min(later) >= paused
-    # Spread, not all at the same instant.
-    assert len(set(later[:16])) == 16
-    assert later[15] - later[0] > (3 if asked else 0.3)
+    # Spread, not all at the same instant, and half as many at a time.
+    assert len(set(later[:10])) == 10
+    assert later[9] - later[0] > (1.5 if asked else 0.15)
+    assert sum(when < later[0] + 1 for when in later) <= 10
     assert bench.server.most <= 20
     assert len(bench.server.starts) == 70
     await bench.end()
