@@ -1,15 +1,14 @@
 """The answer of a run as JSON: what `run --json`, `resume --json` and `show RUN --json` print. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from podium.dsl.program import Budget
 
 from .early import early
-from .event import Stamped
-from .fold import Baseline, Fold, Node, fold
+from .fold import Baseline, Fold, Node
 from .reduce import order
-from .spend import MICRO
+from .spend import MICRO, Spend
 
 
 def failed(folded: Fold) -> list[Node]:
@@ -41,14 +40,7 @@ def budget_json(budget: Budget) -> dict[str, float | int | None]:
     }
 
 
-def result_json(
-    run: str,
-    events: Iterable[Stamped] | Fold,
-    budget: Budget | None,
-    store: str,
-    *,
-    unpriced: frozenset[str] = frozenset(),
-) -> Mapping[str, Any]:
+def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Mapping[str, Any]:
     """The one object that `run --json`, `resume --json` and `show RUN --json` print.
 
     budget None: as the run's first account was opened with.
@@ -57,7 +49,6 @@ def result_json(
     `failures` are all of them, the lowest address first; `early`: what ending early saved and wasted.
     `baseline` is null where no task has one; of several tasks `score` is the mean, as the answers' is.
     """
-    folded = events if isinstance(events, Fold) else fold(events, unpriced)
     ended, best, totals = folded.ended, folded.best, folded.totals()
     final = ended if ended is not None else best
     return {
@@ -76,17 +67,18 @@ def result_json(
         "held": folded.held,
         "failures": failures(folded),
         "early": early(folded).as_json(),
-        "nodes": [
-            {
-                "address": node.address,
-                "kind": node.kind,
-                "outcome": node.outcome,
-                "reason": node.reason,
-                "spent": totals[node.address].as_json(),
-            }
-            for node in folded.nodes.values()
-        ],
+        "nodes": [_node_json(node, totals[node.address]) for node in folded.nodes.values()],
         "store": store,
+    }
+
+
+def _node_json(node: Node, spend: Spend) -> dict[str, Any]:
+    return {
+        "address": node.address,
+        "kind": node.kind,
+        "outcome": node.outcome,
+        "reason": node.reason,
+        "spent": spend.as_json(),
     }
 
 

@@ -6,13 +6,13 @@ like of it, only the number of branches and rounds is told.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .fold import Fold, Node
 from .outcome import ended_by_rule
-from .spend import NO_SPEND, Spend
+from .spend import NO_SPEND, Spend, total_of
 
 _ROUND = re.compile(r"r?([0-9]+)\.")
 
@@ -71,7 +71,9 @@ def early(folded: Fold, at: str | None = None) -> Early:
         below = tree.get(node.address, [])
         found = found.plus(_not_begun(below, totals)).plus(_rounds(node, below, totals))
         lost = [one for one in below if is_lost(one) and one.began]
-        found = found.plus(Early(losers=len(lost), wasted=_sum(totals[o.address] for o in lost)))
+        found = found.plus(
+            Early(losers=len(lost), wasted=total_of(totals[o.address] for o in lost))
+        )
         waiting.extend(one for one in below if not is_lost(one))
     return found
 
@@ -85,13 +87,6 @@ def _is_whole(node: Node) -> bool:
     """Whether it came to its end and was not cut short by others."""
     by_rule = ended_by_rule(node.outcome or "", node.reason)
     return by_rule or node.outcome in ("passed", "finished")
-
-
-def _sum(spends: Iterable[Spend]) -> Spend:
-    total = NO_SPEND
-    for spend in spends:
-        total = total.plus(spend)
-    return total
 
 
 def _not_begun(below: Sequence[Node], totals: Mapping[str, Spend]) -> Early:

@@ -1,5 +1,6 @@
 """What a node or a run has spent, in the units of the ledger and of JSON answers. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,13 @@ class Spend:
 
 
 NO_SPEND = Spend()
+
+
+def total_of(spends: Iterable[Spend]) -> Spend:
+    total = NO_SPEND
+    for spend in spends:
+        total = total.plus(spend)
+    return total
 
 
 def unpriced(program: Program) -> frozenset[str]:

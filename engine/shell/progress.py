@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from podium.dsl.program import Budget
 
 from ..fold import Branch, Fold
+from ..spend import total_of
 from .safe import safe_line
 from .units import show_calls, show_count, show_seconds, show_usd
 
@@ -89,9 +90,7 @@ def _by_state(branches: list[Branch]) -> tuple[Line, ...]:
 
 
 def _group(state: str, group: list[Branch]) -> Line:
-    total = group[0].spend
-    for branch in group[1:]:
-        total = total.plus(branch.spend)
+    total = total_of(branch.spend for branch in group)
     return Line(
         "1 branch" if len(group) == 1 else f"{len(group)} branches",
         state,

@@ -187,7 +187,7 @@ def test_the_result_is_the_promised_object() -> None:
         ("main/1.parallel/2.squad", "team", "passed", "", node),
         ("main/2.best", "best", "passed", "", nothing),
     ]
-    assert result_json("r1", stamped(*RUN), Budget(usd=9_000_000, tokens=100), "runs.db") == {
+    assert result_json("r1", fold(stamped(*RUN)), Budget(usd=9_000_000, tokens=100), "runs.db") == {
         "schema": 1,
         "run": "r1",
         "outcome": "passed",
@@ -218,7 +218,7 @@ def test_the_result_is_the_promised_object() -> None:
 
 
 def test_dollars_are_unknown_where_a_model_has_no_price() -> None:
-    result = result_json("r", stamped(*RUN), Budget(), "s", unpriced=frozenset({"fast"}))
+    result = result_json("r", fold(stamped(*RUN), frozenset({"fast"})), Budget(), "s")
     assert result["spent"]["usd"] is None
     assert result["nodes"][3]["spent"]["usd"] == 0.0
 
@@ -234,7 +234,8 @@ def test_a_try_charged_at_its_hold_is_counted_as_unknown() -> None:
 
 
 def test_a_run_that_died_is_resumable_and_shows_its_best_and_what_it_still_holds() -> None:
-    result = result_json("r", stamped(*RUN[:10], *answered("main/x")[:1]), Budget(), "s")
+    folded = fold(stamped(*RUN[:10], *answered("main/x")[:1]))
+    result = result_json("r", folded, Budget(), "s")
     assert (result["outcome"], result["resumable"], result["answer"]) == (None, True, "42")
     assert result["held"] == 1
     assert result["seconds"] == 10.0
