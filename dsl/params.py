@@ -7,7 +7,7 @@ from .evaluate import Evaluator
 from .names import did_you_mean
 from .parse import parse_expression
 from .problem import Label, Problem, has_errors, whole
-from .program import Scalar
+from .program import Model, Role, Scalar, Verifier
 from .reading import written
 from .source import Place, Source
 from .types import ANY, TEXT, Type, Words, describe, example, options
@@ -122,7 +122,7 @@ def _scalar(value: Value) -> Scalar:
     match value:
         case None | bool() | int() | float() | str():
             return value
-        case Word(name=name):
+        case Word(name=name) | Role(name=name) | Model(name=name) | Verifier(name=name):
             return name
         case _:
             return written(value)

@@ -21,7 +21,7 @@ from ..plan.amounts import Amounts, Range
 from ..plan.settings import of_models, of_node, of_run
 from ..plan.touched import touched
 from ..spend import MICRO, unpriced
-from .safe import safe_line
+from .safe import safe, safe_json, safe_line
 from .settings_view import in_force
 from .units import show_calls, show_count, show_seconds, show_usd
 
@@ -152,8 +152,12 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
 
 
 def parameter(value: str | float | bool | None) -> str:
-    """A parameter's value, `true` and `false` as --set takes them."""
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    """A parameter's value as --set takes it, in quotes only where its ends could not be seen without."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    is_plain = text != "" and text == " ".join(text.split()) and safe(text) == text
+    return text if is_plain else safe_json(text)
 
 
 # --- JSON ------------------------------------------------------------------------------------------

@@ -30,12 +30,16 @@ def command(ctx: click.Context, /, *, words: tuple[str, ...], store: str, as_jso
     """Add BUDGET, such as '[$5, 1M tokens, 30m]', to the budget of RUN (default: the only live one). A live run
     goes on with it at once, a paused one when it is resumed. A budget inside the run keeps the size it was
     opened with."""
-    if len(words) > 2:
-        raise click.UsageError(f"Got unexpected extra argument ({words[2]})", ctx)
-    named, more = words[:-1], words[-1]
+    match words:
+        case (more,):
+            named = None
+        case (named, more):
+            pass
+        case _:
+            raise click.UsageError(f"Got unexpected extra argument ({words[-1]})", ctx)
     added = _budget(more)
     with open_store(Path(store)) as opened:
-        record = live_or_named(opened, named[0] if named else None)
+        record = live_or_named(opened, named)
         before = fold_of(opened, record).budget or Budget()
     if record.status != "ended" and (useless := unbounded(before, added)):
         raise ShellError(f"run {record.id} has no limit in {_words(useless)}: nothing to add there")

@@ -313,3 +313,29 @@ def test_a_wrong_comparison_is_exit_2_and_says_why(words: tuple[str, ...], told:
 def test_a_file_whose_name_has_a_hash_is_that_file(folder: Path) -> None:
     (folder / "a#main").write_text(PAID)
     assert "No difference." in planned("--diff", "a#main#main", "paid.team#main").stdout
+
+
+def test_parameters_are_shown_as_they_are_set(folder: Path) -> None:
+    (folder / "many.team").write_text(
+        """
+param cash: Money = $5
+param topic: text = "the sea"
+param empty: text = ""
+param lines: text = "a\\n b"
+param by: Role = poet
+param fast: bool = true
+role poet { prompt = "Hello." }
+run main { flow = by, budget = [cash] }
+"""
+    )
+    result = planned("many.team", "main")
+    assert result.exit_code == 0, result.stderr
+    lines = [line for line in result.stdout.splitlines() if line.startswith("Parameter ")]
+    assert lines == [
+        "Parameter cash = $5 (default)",
+        "Parameter topic = the sea (default)",
+        'Parameter empty = "" (default)',
+        'Parameter lines = "a\\n b" (default)',
+        "Parameter by = poet (default)",
+        "Parameter fast = true (default)",
+    ]
