@@ -6,7 +6,6 @@ from typing import Literal, assert_never
 
 from podium.dsl.program import (
     Agent,
-    Budget,
     Fallback,
     Flow,
     ForEach,
@@ -22,7 +21,7 @@ from podium.dsl.program import (
     Then,
 )
 
-from .units import show_count, show_seconds, show_usd
+from .units import show_budget
 
 Shape = Literal["task", "agent", "team", "control", "reduce", "answer"]
 
@@ -78,7 +77,7 @@ def drawing(program: Program) -> Drawing:
     more = f"and {len(program.tasks) - 1} more" if len(program.tasks) > 1 else ""
     start = drawn.box("task", *(named or ["task"]), more)
     ends = _draw(drawn, program.flow, (Port(start),), "")
-    answer = drawn.box("answer", "answer", budget_line(program.budget))
+    answer = drawn.box("answer", "answer", show_budget(program.budget))
     drawn.join(ends, answer)
     return drawn
 
@@ -101,7 +100,7 @@ def _draw(drawn: Drawing, flow: Flow, into: tuple[Port, ...], note: str) -> tupl
                 ports = _draw(drawn, step, ports, note if number == 0 else "")
             return ports
         case Limited(flow=inner, budget=budget):
-            return _draw(drawn, inner, into, ", ".join(filter(None, (note, budget_line(budget)))))
+            return _draw(drawn, inner, into, ", ".join(filter(None, (note, show_budget(budget)))))
         case Lift(flow=inner):
             (port,) = _one(drawn, into, "control", "for each attempt", note)
             return _draw(drawn, inner, (port,), "")
@@ -166,15 +165,3 @@ def _team_lines(team: Team) -> tuple[str, ...]:
         ", ".join(f"{count} {role}" for role, count in roles.items()),
         f"{team.ceo.mode} CEO" if team.ceo is not None else "",
     )
-
-
-def budget_line(budget: Budget) -> str:
-    """`$5.00, 2M tokens`; empty without a bound."""
-    parts = (
-        None if budget.usd is None else show_usd(budget.usd),
-        None if budget.tokens is None else f"{show_count(budget.tokens)} tokens",
-        None if budget.calls is None else f"{show_count(budget.calls)} calls",
-        None if budget.seconds is None else show_seconds(budget.seconds),
-        None if budget.share is None else f"{budget.share:.0%}",
-    )
-    return ", ".join(part for part in parts if part is not None)

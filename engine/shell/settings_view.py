@@ -9,7 +9,7 @@ from ..plan import Plan
 from ..plan.settings import Settings, of_models, of_node, of_run
 from ..spend import MICRO
 from ..value import Json
-from .units import show_count, show_seconds, show_usd
+from .units import show_bound, show_count, show_usd
 
 _RATES = {"input": "in", "cached": "cached", "cache_write": "written to cache", "output": "out"}
 _TOKENS = ("context", "max_output")
@@ -90,20 +90,9 @@ def _record(name: str, value: Mapping[str, Json]) -> str:
 
 def _budget(budget: Mapping[str, Json]) -> str:
     # As `of_budget` makes it: only numbers.
-    parts = [_bound(name, cast(float, bound)) for name, bound in budget.items()]
+    bounds = {name: cast(float, bound) for name, bound in budget.items()}
+    parts = [show_bound(n, b * MICRO if n == "usd" else b) for n, b in bounds.items()]
     return f"[{', '.join(parts)}]" if parts else "none"
-
-
-def _bound(name: str, bound: float) -> str:
-    match name:
-        case "usd":
-            return show_usd(round(bound * MICRO))
-        case "seconds":
-            return show_seconds(bound)
-        case "share":
-            return f"{bound:.0%}"
-        case _:
-            return f"{show_count(int(bound))} {name}"
 
 
 def _price(rates: Mapping[str, float]) -> str:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from podium.dsl import quantity
-from podium.dsl.program import Clock, Price
+from podium.dsl.program import Budget, Clock, Price
 
 from ..clock import clock_of
 from ..spend import MICRO
@@ -113,3 +114,22 @@ def show_seconds(span: float) -> str:
     if whole < 3_600:
         return f"{whole // 60}m{whole % 60:02}s"
     return f"{whole // 3_600}h{whole % 3_600 // 60:02}m"
+
+
+def show_bound(dimension: str, bound: float) -> str:
+    """A bound as a budget says it: `$5.00`, `2M tokens`, `40 calls`, `30m00s`, `50%`. usd: micro-dollars."""
+    match dimension:
+        case "usd":
+            return show_usd(round(bound))
+        case "seconds":
+            return show_seconds(bound)
+        case "share":
+            return f"{bound:.0%}"
+        case _:
+            return f"{show_count(int(bound))} {dimension}"
+
+
+def show_budget(budget: Budget) -> str:
+    """`$5.00, 2M tokens`; empty without a bound."""
+    bounds: Mapping[str, float | None] = asdict(budget)
+    return ", ".join(show_bound(name, bound) for name, bound in bounds.items() if bound is not None)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from podium.dsl.program import Price
+from podium.dsl.program import Budget, Price
 from podium.engine.shell import units
 from podium.engine.shell.exits import ShellError
 
@@ -69,3 +69,9 @@ def test_amounts_are_shown_so_that_cheap_is_not_free() -> None:
 def test_counts_and_times_are_shown_short() -> None:
     assert [units.show_count(n) for n in (0, 950, 40_000, 1_900_000)] == ["0", "950", "40k", "1.9M"]
     assert [units.show_seconds(s) for s in (12.7, 185, 3840)] == ["12s", "3m05s", "1h04m"]
+
+
+def test_a_budget_is_shown_with_the_bounds_it_has() -> None:
+    budget = Budget(usd=5_000_000, tokens=2_000_000, calls=40, seconds=1800.0, share=0.5)
+    assert units.show_budget(budget) == "$5.00, 2M tokens, 40 calls, 30m00s, 50%"
+    assert units.show_budget(Budget()) == ""
