@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from podium.dsl.names import did_you_mean
 from podium.dsl.program import Budget, Price
 from podium.dsl.source import Source
 from podium.dsl.verifiers import host_of, is_loopback
@@ -77,6 +78,20 @@ def parameters(
     if params_file is not None:
         values |= _from_toml(read_text(params_file, "the parameters"), params_file)
     return values | dict(_setting(text) for text in settings)
+
+
+def misspelt(declared: Iterable[str], environ: Mapping[str, str]) -> list[str]:
+    """A sentence for each variable that sets no parameter declared, but is named almost like one.
+
+    Other variables that begin so may be meant for other programs.
+    """
+    known = list(declared)
+    given = [name.removeprefix(_ENVIRON) for name in environ if name.startswith(_ENVIRON)]
+    return [
+        f"{_ENVIRON}{name} sets no parameter of this program; {meant}"
+        for name in sorted(given)
+        if name not in known and (meant := did_you_mean(name, known))
+    ]
 
 
 def _from_toml(text: str, path: str) -> dict[str, Given]:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from podium.dsl import syntax
 from podium.dsl.parse import parse
 from podium.dsl.problem import Problem
@@ -15,9 +17,10 @@ from ..clients.address import BASE
 from ..library import DiskLibrary, allowance
 from ..request import Request, compiled
 from .exits import ShellError
-from .inputs import Asked, allow_rules, only_program, request_of
+from .inputs import Asked, allow_rules, misspelt, only_program, request_of
 from .project import NAME as PROJECT_FILE
 from .project import Project, read_project
+from .safe import safe
 from .texts import read_program
 
 EXPRESSION = "<expression>"
@@ -40,7 +43,10 @@ def load(file: str | None, asked: Asked, environ: Mapping[str, str]) -> Loaded:
     """
     source = _source(file, asked)
     tree, _ = parse(source)
-    request = request_of(source, asked, (d.name for d in params(tree)), environ)
+    declared = [d.name for d in params(tree)]
+    for sentence in misspelt(declared, environ):
+        click.echo(f"podium: {safe(sentence)}", err=True)
+    request = request_of(source, asked, declared, environ)
     library = DiskLibrary(source.name)
     project = read_project(library.root / PROJECT_FILE)
     rules = (*allow_rules(asked.allow, request.models), *project.rules)

@@ -24,7 +24,11 @@ verbose_option = click.option(
     help="Show what went wrong inside Podium.",
 )
 settings_option = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a parameter; so does the variable PODIUM_PARAM_NAME of the environment.",
 )
 allow_option = click.option(
     "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."

@@ -10,6 +10,7 @@ from podium.engine.shell.exits import ShellError
 from podium.engine.shell.inputs import (
     allow_rules,
     caps,
+    misspelt,
     model_choices,
     only_program,
     parameters,
@@ -106,3 +107,12 @@ def test_the_only_program_of_a_folder_needs_no_name(tmp_path: Path) -> None:
     (tmp_path / "b.team").touch()
     with pytest.raises(ShellError, match=r"a\.team, b\.team"):
         only_program(tmp_path)
+
+
+def test_a_variable_that_is_almost_named_like_a_parameter_is_told() -> None:
+    environ = {"PODIUM_PARAM_K": "1", "PODIUM_PARAM_topci": "x", "PODIUM_PARAM_other": "y"}
+    assert misspelt(["k", "topic"], environ) == [
+        "PODIUM_PARAM_K sets no parameter of this program; did you mean `k`?",
+        "PODIUM_PARAM_topci sets no parameter of this program; did you mean `topic`?",
+    ]
+    assert misspelt(["k"], {"PODIUM_PARAM_k": "1", "PATH": "/"}) == []
