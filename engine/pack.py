@@ -8,7 +8,8 @@ import re
 import zlib
 
 PLAIN, DEFLATED = 0, 1
-_DIGEST = re.compile(rb"[0-9a-f]{64}")
+# As events and lists of names have digests; with the colon first it is found ten times sooner.
+_DIGEST = re.compile(rb'(:"?)([0-9a-f]{64})')
 _DIGEST_BYTES = 32
 # As many as one byte counts. Stands for a digest in what is deflated; JSON never has it.
 _MOST, _GAP = 255, b"\0"
@@ -47,7 +48,7 @@ def pack(plain: bytes) -> bytes:
     digests: list[bytes] = []
     text = plain
     if _GAP not in plain:
-        text, _ = _DIGEST.subn(lambda found: _taken(found[0], digests), plain, count=_MOST)
+        text, _ = _DIGEST.subn(lambda found: _taken(found, digests), plain, count=_MOST)
     # Small tables for small texts: they are cleared for each.
     bits, memory = (-15, 8) if len(text) > _MOST_TEXT else (-13, 5)
     deflating = zlib.compressobj(
@@ -58,9 +59,9 @@ def pack(plain: bytes) -> bytes:
     return packed if len(packed) <= len(plain) else bytes((PLAIN,)) + plain
 
 
-def _taken(digest: bytes, digests: list[bytes]) -> bytes:
-    digests.append(bytes.fromhex(digest.decode()))
-    return _GAP
+def _taken(found: re.Match[bytes], digests: list[bytes]) -> bytes:
+    digests.append(bytes.fromhex(found[2].decode()))
+    return found[1] + _GAP
 
 
 def unpack(kept: bytes) -> bytes:

@@ -34,6 +34,7 @@ from podium.engine.journal import Journal, message_texts
 from podium.engine.ledger import Amount, Ledger, Limit
 from podium.engine.store import RunRecord, Store
 
+RUN = RunRecord("run-1", "main", 0.0, "")
 WORDS = Path(__file__).read_text("utf-8").split()
 
 
@@ -92,7 +93,7 @@ def answer(number: int, text: str, reasoning: str = "") -> CallAnswered:
 async def journalled(folder: Path, calls: int, at_once: int) -> tuple[float, list[list[EventRow]]]:
     """Seconds, and the rows as they were committed together."""
     store = Store.open(folder / "journal.db")
-    journal = store.create(RunRecord("run-1", "main", 0.0, ""))
+    journal = store.create(RUN)
 
     async def one(first: int) -> None:
         for number in range(first, calls, at_once):
@@ -113,6 +114,8 @@ async def journalled(folder: Path, calls: int, at_once: int) -> tuple[float, lis
 
 def plain(folder: Path, batches: list[list[EventRow]]) -> float:
     """Seconds that SQLite alone takes for the same rows, with as many waiting at once."""
+    with closing(Store.open(folder / "plain.db")) as store:
+        store.create(RUN)
     with closing(connect(folder / "plain.db")) as db:
         began = time.perf_counter()
         for batch in batches:
@@ -161,7 +164,7 @@ async def kept(path: Path, calls: int, size: int, thought: int, *, as_list: bool
     long = 0
     with closing(Store.open(path)) as store:
         async with store.writing():
-            journal: Journal = store.create(RunRecord("run-1", "main", 0.0, ""))
+            journal: Journal = store.create(RUN)
             for number in range(calls):
                 names, texts = message_texts(prompt(posts, number, as_list=as_list))
                 await journal.commit([intent(number, names)], texts)

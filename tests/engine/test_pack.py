@@ -10,7 +10,9 @@ from podium.engine.event import CallAnswered, CallIntended, body
 from podium.engine.ledger import Amount
 from podium.engine.pack import pack, unpack
 
-PARTS = st.sampled_from([b"\0", b"\1", b"{", digest(1).encode(), digest(2).upper().encode()])
+PARTS = st.sampled_from(
+    [b"\0", b"\1", b"{", b":", b':"', digest(1).encode(), digest(2).upper().encode()]
+)
 
 
 @given(st.lists(st.binary(max_size=40) | PARTS, max_size=400).map(b"".join))
@@ -21,8 +23,9 @@ def test_what_is_packed_comes_back(plain: bytes) -> None:
 
 
 def test_more_digests_than_a_byte_counts_come_back() -> None:
-    plain = b"\n".join(digest(number).encode() for number in range(600))
+    plain = b"\n".join(f"user:{digest(number)}".encode() for number in range(600))
     assert unpack(pack(plain)) == plain
+    assert len(pack(plain)) < 0.8 * len(plain)
 
 
 def test_an_event_takes_little_more_than_what_is_its_own() -> None:
