@@ -15,7 +15,7 @@ from .options import json_option, store_option
 from .ordering import give, live_or_named, say
 from .reading import fold_of, open_store
 from .safe import safe_line
-from .units import show_count, show_seconds, show_usd
+from .units import show_budget
 
 
 @click.command(
@@ -44,7 +44,7 @@ def command(ctx: click.Context, /, *, words: tuple[str, ...], store: str, as_jso
     if record.status != "ended" and (useless := unbounded(before, added)):
         raise ShellError(f"run {record.id} has no limit in {_words(useless)}: nothing to add there")
     given = give(store, record.id, topup(added), live_only=False)
-    text = f"Run {record.id} has {_shown(added)} more."
+    text = f"Run {record.id} has {show_budget(added)} more."
     if not given.live:
         text += f"\nResume: podium resume {record.id}"
     say(given, text, as_json=as_json)
@@ -69,13 +69,3 @@ _DIMENSIONS = {"usd": "dollars", "tokens": "tokens", "calls": "calls", "seconds"
 
 def _words(dimensions: tuple[str, ...]) -> str:
     return " and ".join(_DIMENSIONS[one] for one in dimensions)
-
-
-def _shown(more: Budget) -> str:
-    parts = (
-        show_usd(more.usd) if more.usd else "",
-        f"{show_count(more.tokens)} tokens" if more.tokens else "",
-        f"{show_count(more.calls)} calls" if more.calls else "",
-        show_seconds(more.seconds) if more.seconds else "",
-    )
-    return ", ".join(part for part in parts if part)
