@@ -41,7 +41,7 @@ async def ask(here: Here, call: Call) -> Reply:
     for guard in here.guards:
         guard.open[mark] = here.address
     await _in_time(here, call)
-    with asking(here.pledges if isinstance(call, ModelCall) else ()):
+    with asking(here.pledges, here.part, counts=isinstance(call, ModelCall)):
         return await _answer(here, call, mark)
 
 
@@ -68,7 +68,7 @@ async def _answer(here: Here, call: Call, mark: str) -> Reply:
         _no_answer(here, mark, "failed", error.kind, error.message)
         raise
     except BudgetExhausted as error:
-        await _refused(here, error)
+        await refused(here, error)
         _no_answer(here, mark, "budget", error.account, error.dimension)
         raise
     except Interrupted as error:
@@ -104,7 +104,7 @@ async def _again(here: Here, earlier: Sequence[str]) -> Exception:
     """The error of an earlier life."""
     if earlier[0] == "budget":
         error = BudgetExhausted(earlier[1], earlier[2])
-        await _refused(here, error)
+        await refused(here, error)
         return error
     return CallError(cast(FailureKind, earlier[1]), earlier[2])
 
@@ -137,7 +137,7 @@ async def _in_time(here: Here, call: Call) -> None:
         await anyio.sleep_forever()
 
 
-async def _refused(here: Here, error: BudgetExhausted) -> None:
+async def refused(here: Here, error: BudgetExhausted) -> None:
     """Do what the refusing budget's policy says. A budget above the run is the run's business."""
     guards = {guard.account: guard for guard in here.guards}
     guard = guards.get(error.account)

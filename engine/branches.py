@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from .event import AccountOpened
 from .ledger import Account, Limit
 from .outcome import Exhausted, Failed, Outcome, Stopped
-from .pool import NO_NEED, Need, Pledge, covers
+from .pool import NO_NEED, Need, Pledge, Pool, covers
 from .reduce import attempts_of
 from .value import Many
 from .walk import Body, Ended, Here, Race, ending, may_start, no_more, node, recall, skip
@@ -53,6 +53,7 @@ class _Group:
     began: set[int] = field(default_factory=set[int])
     running: dict[int, str] = field(default_factory=dict[int, str])
     pledges: dict[int, Pledge] = field(default_factory=dict[int, Pledge])
+    pool: Pool = field(default_factory=Pool)
     ended: dict[int, Ended] = field(default_factory=dict[int, Ended])
     passed: int = 0
     changed: anyio.Event = field(default_factory=anyio.Event)
@@ -84,6 +85,7 @@ async def siblings(here: Here, jobs: Sequence[Job], rule: Rule) -> Ended:
     """
     kept = cast(list[int] | None, recall(here.recorder, here.address, "kept"))
     group = _Group(here, jobs, rule, None if kept is None else frozenset(kept))
+    group.pool.account = here.account
     inside = replace(here, causes=(*here.causes, group.race), branches=here.branches + 1)
     async with anyio.create_task_group() as tasks:
         for number, job in enumerate(jobs, 1):
@@ -103,7 +105,7 @@ def _start(group: _Group, inside: Here, number: int, tasks: TaskGroup) -> None:
         place = replace(place, account=_share(group, number))
     elif any(room is not None for room in place.world.ledger.left(place.account)):
         place.recorder.decide(place.address, "began", lambda: True)
-        pledge = group.pledges[number] = Pledge(job.need, group.tell)
+        pledge = group.pledges[number] = Pledge(job.need, group.tell, group.pool)
         place = replace(place, causes=(*place.causes, pledge))
     group.began.add(number)
     group.running[number] = place.account
@@ -120,7 +122,8 @@ async def _branch(group: _Group, place: Here, number: int, tasks: TaskGroup) -> 
         group.passed += any(attempt.passed for attempt in attempts_of(ended.value))
     finally:
         del group.running[number]
-        group.pledges.pop(number, None)
+        if (pledge := group.pledges.pop(number, None)) is not None:
+            pledge.forgo(pledge.unmet)
         group.tell()
     if group.kept is None and group.rule.passes is not None and group.passed >= group.rule.passes:
         group.here.recorder.decide(group.here.address, "kept", lambda: sorted(group.ended))

@@ -1,12 +1,16 @@
 """What the branches of a pooled budget may still have to ask before they have an answer.
 
 The rule this file keeps: a branch begins only while the pool covers the answers of all that run and its own, each
-at the worst case of its calls. So money ends with answers, and not with branches that are all half done.
+at the worst case of its calls; a round that an answer does not need begins only while it covers those of all that
+run, and the round. So money ends with answers, and not with branches that are all half done.
 """
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Self
+
+import anyio
 
 from podium.dsl.program import (
     Agent,
@@ -46,39 +50,181 @@ NO_NEED = Need(least=0)
 
 
 @dataclass(slots=True, eq=False)
+class Pool:
+    """What the branches of a group share: an account, and sums over those that run.
+
+    unmet: how many calls their answers still take, owed: at what price. promised: what rounds under way that no
+    answer needs may still take. busy, in_air: calls in the air, with those of verifiers and without.
+    """
+
+    account: str = ""
+    unmet: int = 0
+    owed: Amount = NOTHING
+    promised: Amount = NOTHING
+    busy: int = 0
+    in_air: int = 0
+    dearest: Amount = NOTHING
+    _quiet: anyio.Event | None = None
+
+    def owe(self, each: Amount, calls: int) -> None:
+        """So many calls more, or fewer."""
+        self.unmet += calls
+        self.owed = self.owed.plus(_times(each, calls))
+        self.dearest = Amount(*map(max, self.dearest, each))
+
+    def tell(self) -> None:
+        if self._quiet is not None and not (self.busy and self.unmet):
+            self._quiet.set()
+            self._quiet = None
+
+    async def quiet(self) -> None:
+        """Wait until nothing is in the air, or no answer is owed."""
+        if self._quiet is None:
+            self._quiet = anyio.Event()
+        await self._quiet.wait()
+
+
+@dataclass(slots=True, eq=False)
 class Pledge:
     """A branch that runs: what it needs, how much of that it has asked, how much of it is in the air.
 
-    tell: called when a call has ended. It stands among what may cancel the nodes below it, and cancels none.
+    tell: called when a call has ended. rounds: those under way that its answer does not need. It stands among what
+    may cancel the nodes below it, and cancels none.
     """
 
     need: Need
     tell: Callable[[], None]
+    pool: Pool = field(default_factory=Pool)
     asked: int = 0
     in_air: int = 0
+    rounds: list["Later"] = field(default_factory=list["Later"])
+
+    def __post_init__(self) -> None:
+        self.pool.owe(self.need.each, self.need.least)
 
     def why(self) -> Outcome | None:
         return None
 
     @property
+    def unmet(self) -> int:
+        """How many calls its answer still takes."""
+        return max(0, self.need.least - self.asked)
+
+    @property
     def left(self) -> Amount:
-        """The rest of its answer; where that was asked and others may follow, one last reply."""
-        return _times(self.need.each, max(self.need.least - self.asked, int(self.need.more)))
+        """The rest of its answer, where that was asked and others may follow one last reply; and its rounds'."""
+        promised = sum(later.left for later in self.rounds)
+        return _times(self.need.each, max(self.unmet, int(self.need.more)) + promised)
+
+    def ask(self, later: "Later | None", *, counts: bool) -> None:
+        """A call goes out: of that later round, else one of those that the answer takes. counts: of a model."""
+        pool = self.pool
+        pool.busy += 1
+        pool.in_air += counts
+        self.in_air += counts
+        if counts and later is None:
+            pool.owe(self.need.each, -int(self.unmet > 0))
+            self.asked += 1
+            pool.tell()
+
+    def answered(self, *, counts: bool) -> None:
+        pool = self.pool
+        pool.busy -= 1
+        pool.in_air -= counts
+        self.in_air -= counts
+        pool.tell()
+        self.tell()
+
+    def forgo(self, calls: int) -> None:
+        """So many of the calls that the answer takes at most will not be made."""
+        calls = min(calls, self.unmet)
+        self.pool.owe(self.need.each, -calls)
+        self.asked += calls
+        self.pool.tell()
+
+
+@dataclass(slots=True, eq=False)
+class First:
+    """The round of a team that gives its first answer. left: how many calls it may still make."""
+
+    pledges: Sequence[Pledge]
+    left: int
+
+    def why(self) -> Outcome | None:
+        return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pledge in self.pledges:
+            pledge.forgo(self.left)  # a CEO may have asked for fewer members
+
+
+@dataclass(slots=True, eq=False)
+class Later:
+    """A round that the answers of these branches do not need. left: how many calls it may still make."""
+
+    pledges: Sequence[Pledge]
+    left: int
+
+    def why(self) -> Outcome | None:
+        return None
+
+    def __enter__(self) -> Self:
+        for pledge in self.pledges:
+            pledge.rounds.append(self)
+            pledge.pool.promised = pledge.pool.promised.plus(_times(pledge.need.each, self.left))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ask(self.left)
+        for pledge in self.pledges:
+            pledge.rounds.remove(self)
+            pledge.tell()
+
+    def ask(self, calls: int = 1) -> None:
+        """So many of its calls have been asked, or will never be."""
+        calls = min(calls, self.left)
+        self.left -= calls
+        for pledge in self.pledges:
+            pledge.pool.promised = pledge.pool.promised.minus(_times(pledge.need.each, calls))
 
 
 @contextmanager
-def asking(pledges: Iterable[Pledge]) -> Generator[None, None, None]:
-    """Around a call below these branches."""
-    told = tuple(pledges)
+def asking(
+    pledges: Iterable[Pledge], part: Later | First | None = None, *, counts: bool = True
+) -> Generator[None, None, None]:
+    """Around a call below these branches, in that round. counts: it is one of a model."""
+    told, later = tuple(pledges), part if isinstance(part, Later) else None
+    if counts and later is not None:
+        later.ask()
+    if counts and isinstance(part, First):
+        part.left = max(0, part.left - 1)
     for pledge in told:
-        pledge.asked += 1
-        pledge.in_air += 1
+        pledge.ask(later, counts=counts)
     try:
         yield
     finally:
         for pledge in told:
-            pledge.in_air -= 1
-            pledge.tell()
+            pledge.answered(counts=counts)
+
+
+def short_of(ledger: Ledger, pledge: Pledge, calls: int) -> tuple[str, str] | None:
+    """The account and the dimension in which a round of so many calls might take what an answer beside it, or its
+    own branch's, still needs; None where it cannot, or where all answers have been asked for."""
+    pool = pledge.pool
+    if not pool.unmet:
+        return None
+    waiting = max(0, pool.in_air - ledger.accounts[pool.account].held.calls)
+    total = pool.owed.plus(pool.promised).plus(_times(pool.dearest, waiting))
+    total = total.plus(_times(pledge.need.each, calls))
+    for i, (name, want) in enumerate(zip(Amount._fields, total, strict=True)):
+        for account in ledger.accounts[pool.account].upwards():
+            limit = account.limit[i]
+            if limit is not None and limit - account.spent[i] - account.held[i] < want:
+                return account.name, name
+    return None
 
 
 def covers(ledger: Ledger, account: str, running: Iterable[Pledge], need: Need) -> bool:
@@ -115,7 +261,7 @@ def least_calls(flow: Flow) -> int:
         case Agent():
             return 1
         case Team():
-            return _first_round(flow)
+            return calls_of_first(flow) + (flow.recruit is not None)
         case Parallel(branches=branches):
             each = sorted(
                 least_calls(b.flow) for b in branches for _ in range(min(b.count, flow.need))
@@ -135,10 +281,17 @@ def least_calls(flow: Flow) -> int:
             return 0
 
 
-def _first_round(team: Team) -> int:
-    """All its seats, and the answer where that is a call of its own; as `team.machine.phases` has it."""
+def calls_of_first(team: Team) -> int:
+    """The calls of its first round: its CEO, all its seats, and the answer where that is a call of its own; as
+    `team.machine.phases` has it."""
     answer = team.size > 1 and team.order not in ("relay", "solver_last")
-    return team.size + answer + (team.ceo is not None) + (team.recruit is not None)
+    return team.size + answer + (team.ceo is not None)
+
+
+def calls_of_round(team: Team) -> int:
+    """How many calls a round of team after its first one makes, at most."""
+    adaptive = team.ceo is not None and team.ceo.mode == "adaptive"
+    return team.size + (team.size > 1) + adaptive
 
 
 def may_ask_more(flow: Flow) -> bool:

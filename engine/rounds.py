@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from podium.dsl.program import Condition, Fallback, Flow, Repeat
 
 from .condition import Facts, fired, holds, needs_spent, needs_verdict
+from .later import later_round
 from .ledger import NOTHING, Amount
 from .outcome import Exhausted, Failed
+from .pool import least_calls
 from .reduce import Better, Rank, attempts_of, best, rank
 from .value import Many, Value
 from .verdicts import judge_all
@@ -48,28 +50,27 @@ async def repeat(flow: Repeat, value: Value, here: Here, walk_flow: WalkFlow) ->
     if attempts_of(value):
         value = await _judged(here, value) if judged else value
         rounds.add(value)
-    for number in range(1, flow.max + 1):
-        if flow.until and holds(
-            flow.until, facts := _facts(here, flow.until, value, number - 1, rounds.stale)
-        ):
-            why, left = fired(flow.until, facts), flow.max - number + 1
-            return replace(_chosen(rounds, value, failures, why), rounds_left=left)
-        place = replace(here.at(f"{number}.{flow.flow.label}"), round=number)
-        if not may_start(here, place.address):
-            left = flow.max - number + 1
-            return replace(_chosen(rounds, value, failures, "budget"), rounds_left=left)
-        ended = await walk_flow(flow.flow, value, place)
+    for done in range(flow.max):
+        why = _met(here, flow.until, value, done, rounds.stale)
+        place = replace(here.at(f"{done + 1}.{flow.flow.label}"), round=done + 1)
+        if why is None and not may_start(here, place.address):
+            why = "budget"
+        if why is not None:
+            return replace(_chosen(rounds, value, failures, why), rounds_left=flow.max - done)
+        calls = _calls(flow, value) if rounds.values else 0
+        async with later_round(here, place.address, calls) as (around, short):
+            if short is not None:
+                kept = _stopped(rounds, Ended(short), failures)
+                return replace(kept, rounds_left=flow.max - done)
+            place = replace(place, causes=around.causes)
+            ended = await walk_flow(flow.flow, value, place)
         failures += ended.failures
         if ended.value is None:
             return _stopped(rounds, ended, failures)
         value = await _judged(here, ended.value) if judged else ended.value
         rounds.add(value)
-    why = ""
-    if flow.until and holds(
-        flow.until, facts := _facts(here, flow.until, value, flow.max, rounds.stale)
-    ):
-        why = fired(flow.until, facts)
-    return _chosen(rounds, value, failures, why)
+    why = _met(here, flow.until, value, flow.max, rounds.stale)
+    return _chosen(rounds, value, failures, why or "")
 
 
 async def fallback(flow: Fallback, value: Value, here: Here, walk_flow: WalkFlow) -> Ended:
@@ -94,6 +95,19 @@ async def fallback(flow: Fallback, value: Value, here: Here, walk_flow: WalkFlow
     chosen = rounds.chosen()
     assert first is not None
     return replace(first, failures=failures) if chosen is None else ending(chosen, failures)
+
+
+def _met(here: Here, until: Condition | None, value: Value, done: int, stale: int) -> str | None:
+    """Which part of until holds after so many rounds; None while it does not."""
+    if until is None:
+        return None
+    facts = _facts(here, until, value, done, stale)
+    return fired(until, facts) if holds(until, facts) else None
+
+
+def _calls(flow: Repeat, value: Value) -> int:
+    """How many calls a round makes at least; a step that is lifted makes them for each attempt."""
+    return max(1, least_calls(flow.flow)) * max(1, len(attempts_of(value)))
 
 
 def _chosen(rounds: _Rounds, value: Value, failures: tuple[Failure, ...], why: str) -> Ended:

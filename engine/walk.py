@@ -39,7 +39,7 @@ from .outcome import (
     word,
 )
 from .places import ByPlace
-from .pool import Pledge
+from .pool import First, Later, Pledge
 from .reduce import attempts_of, best
 from .scope import Recorder, World
 from .value import Attempt, Json, Value, Verdict
@@ -285,6 +285,12 @@ class Here:
     @property
     def pledges(self) -> tuple[Pledge, ...]:
         return tuple(cause for cause in self.causes if isinstance(cause, Pledge))
+
+    @property
+    def part(self) -> Later | First | None:
+        """The innermost round around it that an answer does not need, else that which gives a team's first one."""
+        parts = [cause for cause in reversed(self.causes) if isinstance(cause, Later | First)]
+        return next((part for part in parts if isinstance(part, Later)), next(iter(parts), None))
 
     @property
     def guards(self) -> tuple[Guard, ...]:

@@ -17,9 +17,11 @@ from ..branches import Job, gather, open_account
 from ..call import Message
 from ..condition import Facts, fired, holds, needs_spent
 from ..event import Said
+from ..later import first_round, later_round
 from ..ledger import NOTHING
 from ..limit import limit_of
 from ..outcome import Passed
+from ..pool import calls_of_first, calls_of_round
 from ..reduce import attempts_of, best, rank
 from ..rounds import spent
 from ..value import Attempt, Value
@@ -52,23 +54,42 @@ async def drive(flow: Team, value: Value, here: Here) -> Ended:
 
 async def _rounds(state: State) -> tuple[str, int]:
     """Run the rounds; the reason for ending before the last, "" where there is none, and how many began."""
-    flow = state.flow
-    for number in range(1, flow.rounds + 1):
-        if number > 1 and not may_start(state.here, f"{state.here.address}/r{number}"):
+    here = state.here
+    for number in range(1, state.flow.rounds + 1):
+        address = f"{here.address}/r{number}"
+        if number > 1 and not may_start(here, address):
             return "budget", number - 1
-        if flow.ceo is not None and (number == 1 or flow.ceo.mode == "adaptive"):
-            await lead(state, number)
-        if state.stop and state.submissions:
-            return "ceo", number - 1
-        await _round(state, number)
-        if state.stop:  # before there was any solution, a stop asks for one round and no more
-            return "ceo", number
-        if state.refused is not None:
-            return "budget", number
-        facts = _facts(state, number)
-        if flow.until is not None and holds(flow.until, facts):
-            return fired(flow.until, facts), number
-    return "", flow.rounds
+        if not state.submissions:
+            with first_round(here, calls_of_first(state.flow)) as state.here:
+                why, begun = await _led(state, number)
+        else:
+            calls = calls_of_round(state.flow)
+            async with later_round(here, address, calls) as (state.here, state.refused):
+                if state.refused is not None:
+                    return "budget", number - 1
+                why, begun = await _led(state, number)
+        state.here = here
+        if why:
+            return why, begun
+    return "", state.flow.rounds
+
+
+async def _led(state: State, number: int) -> tuple[str, int]:
+    """A round and what its CEO says before it: why no other follows, and how many rounds there were."""
+    flow = state.flow
+    if flow.ceo is not None and (number == 1 or flow.ceo.mode == "adaptive"):
+        await lead(state, number)
+    if state.stop and state.submissions:
+        return "ceo", number - 1
+    await _round(state, number)
+    if state.stop:  # before there was any solution, a stop asks for one round and no more
+        return "ceo", number
+    if state.refused is not None:
+        return "budget", number
+    facts = _facts(state, number)
+    if flow.until is not None and holds(flow.until, facts):
+        return fired(flow.until, facts), number
+    return "", number
 
 
 def _given(value: Value) -> list[Post]:

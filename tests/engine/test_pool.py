@@ -11,13 +11,22 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.dsl.program import Budget, Flow
+from podium.dsl.program import Budget, Flow, Repeat
 from podium.engine.ledger import Amount, Hold, Ledger, Limit
-from podium.engine.pool import Need, Pledge, covers, least_calls, may_ask_more
+from podium.engine.pool import (
+    First,
+    Later,
+    Need,
+    Pledge,
+    asking,
+    covers,
+    least_calls,
+    may_ask_more,
+)
 from podium.engine.team.machine import Order, phases, seated
-from podium.engine.testing import Played, Say, ScriptedClient, play
+from podium.engine.testing import Memory, Played, Say, ScriptedClient, play
 from podium.engine.testing.clock import in_virtual_time
-from podium.engine.testing.handmade import agent, parallel, program, role, team, then
+from podium.engine.testing.handmade import HERE, agent, parallel, program, role, team, then
 
 WRITER, REVISER = role("writer", "Write."), role("reviser", "Mend: ", "{attempt.answer}")
 CHAIN = then(agent(WRITER), agent(REVISER))
@@ -97,3 +106,65 @@ def test_as_many_branches_answer_as_the_calls_allow_and_one_at_most_is_left_half
     assert sum(asked.values()) <= calls
     assert len(asked) - done <= 1
     assert done == min(count, calls // least)
+
+
+def test_a_first_round_that_asked_less_than_it_might_owes_no_more() -> None:
+    pledge = Pledge(Need(Amount(calls=1), least=5), lambda: None)
+    with First((pledge,), 4) as first:
+        for _ in range(2):
+            with asking((pledge,), first):
+                assert (pledge.pool.busy, pledge.pool.in_air) == (1, 1)
+    assert (pledge.unmet, pledge.pool.owed) == (1, Amount(calls=1))
+
+
+def test_what_a_later_round_may_take_is_kept_until_it_has_asked_or_ended() -> None:
+    pledge = Pledge(Need(Amount(calls=1), least=1), lambda: None)
+    with Later((pledge,), 3) as later:
+        with asking((pledge,), later):
+            assert (pledge.pool.promised, pledge.asked) == (Amount(calls=2), 0)
+        with asking((pledge,), later, counts=False):
+            assert (pledge.pool.busy, pledge.pool.promised) == (1, Amount(calls=2))
+    assert (pledge.pool.promised, pledge.pool.owed) == (Amount(), Amount(calls=1))
+
+
+LATER: dict[str, tuple[Flow, tuple[str, ...]]] = {
+    "rounds": (team((2, WRITER), rounds=3), ("r1.m1", "r1.m2", "r1.answer")),
+    "rounds and a step": (
+        then(team((2, WRITER), rounds=3), agent(REVISER)),
+        ("r1.m1", "r1.m2", "r1.answer", "2.reviser"),
+    ),
+    "a loop": (
+        then(agent(WRITER), Repeat("repeat", HERE, 3, agent(REVISER)), agent(REVISER)),
+        ("1.writer", "3.reviser"),
+    ),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(LATER)), st.integers(1, 5), st.integers(1, 30), st.integers(0, 999))
+def test_later_rounds_take_nothing_from_an_answer_that_a_branch_still_owes(
+    form: str, count: int, calls: int, seed: int
+) -> None:
+    """Whoever is quick: each branch that the money allows for has asked all that its answer needs."""
+    flow, needed = LATER[form]
+    whole = replace(program(parallel(count, flow)), budget=Budget(calls=calls))
+    chance = random.Random(seed)
+
+    async def main(memory: Memory | None = None) -> Played:
+        client = ScriptedClient(lambda _: Say("yes", delay=chance.choice((0, 0, 1, 50))))
+        return await play(whole, client, memory=memory or Memory())
+
+    played = in_virtual_time(main, seed)
+    asked: dict[str, set[str]] = {}
+    for address in played.calls:
+        asked.setdefault(address.split("/")[2], set()).add(address)
+    done = sum(
+        all(any(f"/{part}" in address for address in addresses) for part in needed)
+        for addresses in asked.values()
+    )
+    assert len(played.calls) <= calls
+    assert done == min(count, calls // least_calls(flow))
+    again = in_virtual_time(lambda: main(played.memory.next_life()), seed + 1)
+    assert again.calls == []
+    assert again.result == played.result
+    assert again.memory.outcomes() == played.memory.outcomes()
