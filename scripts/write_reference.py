@@ -40,6 +40,7 @@ EXITS = """
 | 130 | interrupted; the run can be resumed |
 
 Answers go to standard output, everything else to standard error.
+In a printed answer, characters that control a terminal are written out (`\\x1b`), also in a pipe, which may end at one; `--json` and `--out` keep the answer as it is.
 """
 
 RESULT = """
@@ -50,7 +51,7 @@ RESULT = """
 | `schema` | 1; raised when a field changes its meaning or goes |
 | `run` | the run's name in the store |
 | `outcome` | `passed`, `finished`, `exhausted`, `stopped`, `failed`, `cancelled`, `paused`, or null: not ended |
-| `reason` | why, as a short clause; empty where there is nothing to add. Of a paused run: `budget`, `outage`, `verifier`, `disk` or `user`, behind which `: ` and what was said of it may stand; of a stopped one: `ceo`, `plateau` or `user` |
+| `reason` | why, as a short clause; empty where there is nothing to add. Of a paused run: `budget`, `outage`, `verifier`, `disk` or `user`, behind which `: ` and what was said of it may stand; of a stopped one: `ceo`, `plateau` or `user`; of one that was stopped and passed: `stopped by the user` |
 | `resumable` | whether `podium resume` can take it up |
 | `answer`, `score`, `passed` | of what the run gave, or of the best so far |
 | `baseline` | `score` and `passed` of the task's baseline, of several tasks the mean and whether all did; or null |

@@ -15,6 +15,7 @@ from podium.dsl.names import did_you_mean
 
 from ..answer import result_json
 from ..early import early
+from ..event import Improved
 from ..fold import Fold, Spend
 from ..spend import NO_SPEND
 from ..store import RunRecord, Store
@@ -80,7 +81,7 @@ def _list(store: Store, *, as_json: bool) -> None:
     for name in ("run", "name", "started", "state", "score"):
         table.add_column(name, no_wrap=name != "state")
     for record in records:
-        score = (record.outcome or {}).get("score")
+        score = _score(store, record)
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
         shown = f"{score:.6g}" if isinstance(score, int | float) else ""
         name = safe_line(record.name, 40)
@@ -106,8 +107,16 @@ def _record_json(store: Store, record: RunRecord) -> dict[str, Any]:
         "status": record.status,
         "live": store.owner(record.id) is not None,
         "outcome": None if record.outcome is None else record.outcome.get("outcome"),
-        "score": None if record.outcome is None else record.outcome.get("score"),
+        "score": _score(store, record),
     }
+
+
+def _score(store: Store, record: RunRecord) -> Any:
+    """Of a run that has an end what it gave; of one that lives or died the best so far."""
+    if record.outcome is not None and record.status != "running":
+        return record.outcome.get("score")
+    events = (stamped.event for stamped in store.events(record.id))
+    return next((e.score for e in reversed([e for e in events if isinstance(e, Improved)])), None)
 
 
 # --- a run -------------------------------------------------------------------------------------

@@ -95,6 +95,18 @@ async def test_runs_are_listed_newest_first_with_how_they_stand(path: Path) -> N
     ]
 
 
+async def test_the_list_has_the_best_so_far_of_a_run_that_died(tmp_path: Path) -> None:
+    path = tmp_path / "died.db"
+    store = Store.open(path, inline=True)
+    died = store.create(RunRecord("2026-d", "main", 1.0, ""))
+    for score in (0.25, 0.75):
+        died.emit(Improved("main/poet", score, None, "x"))
+    await died.close()
+    store.close()
+    assert show(path).stdout.splitlines()[1].split()[-1] == "0.75"
+    assert json.loads(show(path, "--json").stdout)["runs"][0]["score"] == 0.75
+
+
 async def test_a_run_is_shown_with_prices_scores_and_answer(path: Path) -> None:
     result = show(path, "2026-a")
     assert result.exit_code == 0
