@@ -8,7 +8,7 @@ from .evaluate import Evaluator
 from .problem import Label
 from .program import Budget, Flow, Limited, Model, Parallel, Price, subflows
 from .reading import written
-from .source import Place
+from .source import EXPRESSION, Place
 from .values import Quantity
 
 _SAYS = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
@@ -149,12 +149,14 @@ def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> No
         )
     paid = [name for name, model in used.items() if model.price != Price()]
     if paid and draft.budget == Budget() and not draft.by:
-        suggestion = "[2M tokens, 30m]" if unpriced else "[$5, 30m]"
+        add = f"add `budget = {'[2M tokens, 30m]' if unpriced else '[$5, 30m]'}` to the run"
+        if draft.place.source.name == EXPRESSION:
+            add = f"give `{'--max-tokens 2M' if unpriced else '--max-usd 5'}`"
         evaluator.error(
             "E310",
             f"the run has no budget, and model `{paid[0]}` is not free",
             draft.place,
-            help=f"add `budget = {suggestion}` to the run, with what you want to spend",
+            help=f"{add}, with what you want to spend",
             secondary=_model(evaluator, paid[0]),
         )
 

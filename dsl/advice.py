@@ -72,7 +72,8 @@ def spare(
     """W604 for dollars where every model is free, for more calls than there can be, and for a share of all."""
     own = [model for model in used.values() if model != EMBEDDED]
     if dollars is not None and own and all(model.price == Price() for model in used.values()):
-        _never(evaluator, "the dollars of this budget can", "every model is free", dollars)
+        help_ = "leave the dollars out; tokens, calls or a time can end a run of free models"
+        _never(evaluator, "the dollars of this budget can", "every model is free", dollars, help_)
     most = bounds(draft.flow).most * MOST_TRIES
     judged = any(verifier.args.get("model") for verifier, _ in _verifiers(draft))
     for budget, place in _budgets(draft):
@@ -83,13 +84,19 @@ def spare(
             _never(evaluator, "a share of 100% can", "what is around it ends first", place)
 
 
-def _never(evaluator: Evaluator, what: str, why: str, place: Place) -> None:
+def _never(
+    evaluator: Evaluator,
+    what: str,
+    why: str,
+    place: Place,
+    help_: str = "lower the bound, or leave it out",
+) -> None:
     evaluator.error(
         "W604",
         f"{what} never run out here: {why}",
         place,
         severity="warning",
-        help="lower the bound, or leave it out",
+        help=help_,
     )
 
 

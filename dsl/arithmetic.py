@@ -6,7 +6,7 @@ from . import syntax
 from .context import Context
 from .reading import show
 from .source import Place
-from .types import ANY, BOOL, RATE, Number, Type, Words, accepts, describe
+from .types import ANY, BOOL, FLOW, RATE, Number, Type, Words, accepts, describe
 from .values import BAD, Quantity, Ratio, Row, Scope, Unknown, Value, Word, type_of
 
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
@@ -198,5 +198,19 @@ def _misfit(context: Context, operator: str, left: Value, right: Value, place: P
         "E308" if measured else "E120",
         f"`{operator}` does not go with {describe(type_of(left))} and {describe(type_of(right))}",
         place,
+        help=_copies(operator, left, right, place),
     )
     return BAD
+
+
+def _copies(operator: str, left: Value, right: Value, place: Place) -> str:
+    """`3 * writer` is written `parallel(3) of writer`."""
+    written = place.source.text[place.span.start : place.span.end].split("*")
+    if operator != "*" or len(written) != 2:
+        return ""
+    one, other = (part.strip() for part in written)
+    if _number(left) and accepts(FLOW, type_of(right)):
+        return f"write `parallel({one}) of {other}`"
+    if _number(right) and accepts(FLOW, type_of(left)):
+        return f"write `parallel({other}) of {one}`"
+    return ""

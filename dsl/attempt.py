@@ -82,7 +82,7 @@ def onward(frame: Frame, tokens: Sequence[Token]) -> Attempt:
         following = _following(frame, found)
         if following is None:
             break
-        sure = sure and found.stops[0].problem.code in SURE
+        sure = sure and is_sure(found.stops[0])
         found = following
         stops += found.stops
         proven = len(stops) if sure or found.result is not None else proven
@@ -90,12 +90,19 @@ def onward(frame: Frame, tokens: Sequence[Token]) -> Attempt:
     return Attempt(found.tokens, result, first.inner or found.inner, tuple(stops[:proven]))
 
 
+def is_sure(finding: Finding) -> bool:
+    """Whether there is no doubt how to mend it: one word or sign is wrong, or nothing but a comma fits."""
+    only = finding.choices[0] if len(finding.choices) == 1 else ()
+    comma = finding.problem.code == "T021" and [edit.new for edit in only] == [","]
+    return comma or finding.problem.code in SURE
+
+
 def _following(frame: Frame, stopped: Attempt) -> Attempt | None:
     """What is read behind the mistake that stopped an attempt, unless it may be a part of that mistake."""
     finding = stopped.stops[0]
     if finding.problem.code in _BRACKETS:
         return None
-    sure = finding.problem.code in SURE
+    sure = is_sure(finding)
     for tokens in _mendings(frame.source, stopped.tokens, finding):
         again = attempt(frame, tokens)
         if again.result is not None:
@@ -126,7 +133,7 @@ def _is_apart(
     if start <= behind or second.problem.code in _BRACKETS:
         return False
     if sure:
-        return second.problem.code in SURE or bool(source.text[behind:start].strip(" \t)]},"))
+        return is_sure(second) or bool(source.text[behind:start].strip(" \t)]},"))
     wrong = next((begin(t) for t in tokens if begin(t) >= behind - 1), behind)
     return "\n" in source.text[wrong:start]
 

@@ -6,6 +6,7 @@ from lark import Token
 
 from . import expected as words
 from .broken import Broken, insert, remove
+from .kinds import RECORDS
 from .lex import begin
 from .mistake import Finding, place, unit_apart
 from .names import either
@@ -64,9 +65,24 @@ def twice(b: Broken, token: Token) -> Finding:
     return Finding(problem, ((remove(token),),))
 
 
+_RATES = {"rate", "rent", *(spec.name for spec in RECORDS["price"])}
+
+
+def _is_budget(b: Broken) -> bool:
+    """Whether the innermost bracket holds amounts of a budget: it is a list, and not of rates."""
+    if not b.open or b.open[-1].type != "LSQB":
+        return False
+    at = next(n for n in reversed(range(b.at)) if b.tokens[n] is b.open[-1])
+    owner = b.tokens[at - 2] if at > 1 and b.tokens[at - 1].type == "EQUAL" else None
+    return owner is not None and owner not in _RATES
+
+
 def _joints(b: Broken, first: Token, second: Token) -> Iterator[str]:
     """What may be missing between two values, the likeliest first."""
     rated = words.is_quantity(first) and second.type in ("NUMBER", "DURATION")
+    if rated and _is_budget(b):
+        yield ","
+        return
     if rated and b.same_line(first, second):
         yield " per"
     yield from (f" {word}" for word in ("then", "else") if word.upper() in b.accepts)

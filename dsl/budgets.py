@@ -50,15 +50,29 @@ def _with(context: Context, total: Value, item: Value, place: Place) -> Value:
         case _ if minutes_or_millions(context, item, BUDGET, place):
             return total
         case _:
+            bare = bare_number(item, place)
             context.error(
                 "E308",
-                f"a budget holds dollars, tokens, calls, a time or a share, not {show(item)}",
+                "a budget holds dollars, tokens, calls, a time or a share, not "
+                + (f"`{bare}`" if bare else show(item)),
                 place,
                 help="a deadline by the clock is a field of its own: `by = 07:00`"
                 if isinstance(item, Clock)
+                else f"say of what: `{bare} tokens`, `{bare} calls` or `${bare}`"
+                if bare
                 else "write, for example, `[$5, 1M tokens, 30m]`",
             )
             return total
+
+
+_NUMBER = re.compile(r"[0-9][0-9_.]*[kMB]?")
+
+
+def bare_number(value: Value, place: Place) -> str:
+    """The number at place as it was written, which is value; empty where none stands there."""
+    text = place.source.text[place.span.start : place.span.end]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return text if is_number and _NUMBER.fullmatch(text) else ""
 
 
 _SHORT = re.compile(r"([0-9][0-9_.]*)([mM])")
@@ -73,7 +87,8 @@ def minutes_or_millions(context: Context, value: Value, want: Type, place: Place
     count, unit = found.groups()
     if unit == "m" and (TOKENS in kinds or CALLS in kinds):
         what = "tokens" if TOKENS in kinds else "calls"
-        said, instead = f"`{count}m` is {count} minutes", f"{count}M {what}"
+        minutes = "1 minute" if count == "1" else f"{count} minutes"
+        said, instead = f"`{count}m` is {minutes}", f"{count}M {what}"
         help_ = f"a million is a capital M: did you mean `{instead}`?"
     elif unit == "M" and (TIME in kinds or BUDGET in kinds):
         said, instead = f"`{count}M` is {count} million, of nothing", f"{count}m"

@@ -1,6 +1,6 @@
 """Calls: arguments to their parameters, `of` to what it wraps, the callee to what it gives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from . import syntax
@@ -10,14 +10,15 @@ from .convert import as_flow, budget_of, flow_of
 from .declared_types import declared_type, of_value
 from .flows import BUILDERS as FLOW_BUILDERS
 from .lookup import astray
-from .names import did_you_mean, near
+from .names import either, near
 from .problem import Label
 from .program import Budget, Flow, Limited, OnExhausted
 from .reading import as_word, show
 from .shapes import stand_in
 from .source import Place
 from .tasks import BUILDERS as TASK_BUILDERS
-from .types import ANY, CASES, FLOW, ListOf, Number, Type, either
+from .types import ANY, CASES, FLOW, ListOf, Number, Type
+from .types import either as one_of
 from .values import BAD, Argument, Noun, Scope, Unknown, UserFlow, Value, Wrapper, is_flow
 from .verifiers import BUILDERS as VERIFIER_BUILDERS
 
@@ -110,7 +111,7 @@ def wrap(context: Context, expr: syntax.Of, scope: Scope) -> Value:
     wrapper = context.raw(expr.wrapper, scope, ANY)
     match wrapper:
         case Unknown(type=kind) if not isinstance(kind, Number):
-            context.raw(expr.inner, scope, either(FLOW, ListOf(FLOW, counted=True), CASES))
+            context.raw(expr.inner, scope, one_of(FLOW, ListOf(FLOW, counted=True), CASES))
             return BAD
         case int() | float() | Unknown():
             context.error(
@@ -294,7 +295,7 @@ def bind(
     by_name = {p.name: p for p in (*parameters, *named)}
     bound: dict[str, Argument] = {}
     others: list[tuple[str, Argument]] = []
-    wrong: set[str] = set()
+    wrong: dict[str, Place] = {}
     position = 0
     for arg in args if scope is not None else ():
         assert scope is not None  # arguments are written somewhere
@@ -303,8 +304,7 @@ def bind(
         if arg.name is not None:
             parameter = by_name.get(arg.name)
             if parameter is None and not rest_named:
-                _takes_none(context, what, arg.name, by_name, at)
-                wrong.add(arg.name)
+                wrong[arg.name] = at
                 continue
         elif position < len(parameters) and (rest is None or rest_named):
             parameter = parameters[position]
@@ -317,37 +317,49 @@ def bind(
             value = context.value(arg.value, scope, rest or ANY)
             others.append((arg.name or "", Argument(value, scope.place(arg.span))))
         elif parameter.name in bound:
-            context.error("E114", f"`{parameter.name}` is given twice", at)
+            first = Label(bound[parameter.name].place, "first given here")
+            said = f"`{parameter.name}` is given twice"
+            context.error("E114", said, at, secondary=(first,), help="keep the one that is meant")
         else:
             value = context.ruled(arg.value, scope, parameter.type, parameter.rule)
             bound[parameter.name] = Argument(value, scope.place(arg.value.span))
-    _missing(context, what, parameters, bound, wrong, place)
+    lacking = [p for p in parameters if p.required and p.name not in bound]
+    swapped = len(lacking) == len(wrong) == 1  # one name is wrong and one lacks: a single mistake
+    for name, at in wrong.items():
+        meant = [lacking[0].name] if swapped else near(name, by_name)
+        _takes_none(context, what, name, by_name, at, meant)
+    if not swapped:
+        _missing(context, what, lacking, wrong, place)
     return bound, others
 
 
 def _takes_none(
-    context: Context, what: str, name: str, known: Mapping[str, Parameter], place: Place
+    context: Context,
+    what: str,
+    name: str,
+    known: Mapping[str, Parameter],
+    place: Place,
+    meant: Sequence[str],
 ) -> None:
+    guesses = either([f"`{guess}`" for guess in meant])
     context.error(
         "E111",
         f"{what} takes no `{name}`",
         place,
-        help=did_you_mean(name, known) or _takes(known),
-        instead="".join(near(name, known, 1)),
+        help=f"did you mean {guesses}?" if guesses else _takes(known),
+        instead="".join(meant[:1]),
     )
 
 
 def _missing(
     context: Context,
     what: str,
-    parameters: Sequence[Parameter],
-    bound: Mapping[str, Argument],
-    wrong: set[str],
+    lacking: Sequence[Parameter],
+    wrong: Iterable[str],
     place: Place,
 ) -> None:
-    for parameter in parameters:
-        meant = any(near(name, [parameter.name]) for name in wrong)
-        if parameter.required and parameter.name not in bound and not meant:
+    for parameter in lacking:
+        if not any(near(name, [parameter.name]) for name in wrong):
             context.error(
                 "E112",
                 f"{what} needs `{parameter.name}`",

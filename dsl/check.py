@@ -13,9 +13,6 @@ from .shapes import stand_in
 from .source import Place
 from .values import Module, Noun, Scope, Unknown, UserFlow, Value
 
-_MISNAMED = {"E105", "E115", "E125"}
-"""Where a name is wrong, the right one may only seem unused."""
-
 
 def problems_of(files: Files, main: Module, *, runs: bool = True) -> tuple[Problem, ...]:
     """All mistakes of main and of what it imports, in order, one for each place and code.
@@ -29,10 +26,22 @@ def problems_of(files: Files, main: Module, *, runs: bool = True) -> tuple[Probl
             if module.declared.get(declaration.name) is declaration:
                 _check(evaluator, module, declaration, runs=runs)
         found += hidden_by_parameters(module)
-    found += files.problems + evaluator.problems
-    if not any(p.code.startswith("T") or p.code in _MISNAMED for p in found):
+    found += files.problems + [p for p in evaluator.problems if not _covers_form(p, files)]
+    if not has_errors(found):  # what is broken may be what should use a name
         found += unused(main)
     return in_order(found, main)
+
+
+def _covers_form(problem: Problem, files: Files) -> bool:
+    """Whether a mistake of form stands in the very place: what it was read as is a guess."""
+    at = problem.place
+    return any(
+        p.severity == "error"
+        and p.place.source.name == at.source.name
+        and at.span.start <= p.place.span.start < at.span.end
+        for p in files.problems
+        if p.code.startswith("T")
+    )
 
 
 def in_order(problems: list[Problem], main: Module) -> tuple[Problem, ...]:

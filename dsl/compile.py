@@ -9,6 +9,7 @@ from .accept import finished, models
 from .check import in_order, problems_of
 from .draft import Draft
 from .evaluate import Evaluator
+from .helpful import helpful, slips
 from .later import refuse_later
 from .library import Library, LibraryError
 from .names import did_you_mean, either
@@ -18,7 +19,7 @@ from .permission import REFUSALS, permits, require
 from .problem import Problem, ProgramError, has_errors, whole
 from .program import Budget, Clock, Experiment, Model, Program, TestCase
 from .scope import Files
-from .source import Place, Source
+from .source import EXPRESSION, Place, Source
 from .types import FLOW, TASK
 from .values import Module, Noun, Scope, Tasks
 
@@ -53,6 +54,12 @@ class Choice:
 def check(source: Source, library: Library) -> tuple[Problem, ...]:
     """Every mistake of source and of what it imports, in order; warnings included. Never raises."""
     files = Files(library)
+    found = problems_of(files, files.load(source))
+    return helpful(source, found, lambda text: _again(text, library))
+
+
+def _again(source: Source, library: Library) -> tuple[Problem, ...]:
+    files = Files(library)
     return problems_of(files, files.load(source))
 
 
@@ -64,11 +71,11 @@ def compile_run(
     main = files.load(source)
     warnings = problems_of(files, main, runs=False)
     if has_errors(warnings):
-        raise ProgramError(problems_of(files, main))
+        raise ProgramError(check(source, library))
     evaluator = _evaluator(files, main, choice)
     draft = _draft(evaluator, main, choice)
     if any(p.severity == "error" and p.code not in REFUSALS for p in evaluator.problems):
-        raise ProgramError(in_order(evaluator.problems, main))
+        raise ProgramError(slips(in_order(evaluator.problems, main)))
     refuse_later(evaluator, draft)
     draft = finished(evaluator, drafts.within(draft, choice.budget, choice.by), final=True)
     used, default = models(evaluator, main, draft, final=True)
@@ -174,7 +181,7 @@ def _draft(evaluator: Evaluator, main: Module, choice: Choice) -> Draft:
 
 
 def _expression(evaluator: Evaluator, main: Module, text: str) -> Draft:
-    source = Source("<expression>", text)
+    source = Source(EXPRESSION, text)
     expr, problems = parse_expression(source)
     evaluator.problems.extend(problems)
     if expr is None:

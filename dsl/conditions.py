@@ -9,7 +9,7 @@ from typing import Literal
 
 from . import syntax
 from .context import Context
-from .kinds import TEAM_CONDITION_NAMES
+from .kinds import OUTCOMES, TEAM_CONDITION_NAMES
 from .names import near
 from .program import AllOf, AnyOf, Compare, Condition, Flag, Not, Plateau
 from .source import Place
@@ -34,6 +34,7 @@ _OUTCOMES = {
     "cancelled": Flag("cancelled"),
     "paused": Flag("paused"),
 }
+assert tuple(_OUTCOMES) == OUTCOMES
 _MEASURED = {
     "spent": ("usd", "tokens", "calls"),
     "held": ("usd", "tokens", "calls"),

@@ -1,9 +1,9 @@
 """From the value an expression has to the value a place wants, or a report that says why not."""
 
-from .budgets import minutes_or_millions, whole_budget
+from .budgets import bare_number, minutes_or_millions, whole_budget
 from .calls import Form
 from .context import Context
-from .names import near
+from .names import either, near
 from .program import Agent, Budget, Flow, Model, Role, Template, Text, Verifier
 from .reading import show
 from .shapes import stand_in
@@ -11,10 +11,13 @@ from .source import Place
 from .types import (
     ANY,
     BUDGET,
+    CALLS,
     ENV,
     FLOW,
+    NONE,
     QUANTITIES,
     ROLE,
+    TOKENS,
     Either,
     ListOf,
     Number,
@@ -246,14 +249,25 @@ def _refuse(context: Context, value: Value, want: Type, place: Place) -> None:
     elif isinstance(value, Form) and value.gives in tuple(options(want)) and not value.of:
         _uncalled(context, value, want, place)
     else:
-        shown = example(want)
         secret = ENV in options(want)  # a key that was written out is not written out again
         context.error(
             "E120",
             f"{describe(want)} is wanted here, not {'a text' if secret else show(value)}",
             place,
-            help=f"write, for example, `{shown}`" if shown else "",
+            help=_wanted(value, want),
         )
+
+
+def _wanted(value: Value, want: Type) -> str:
+    """What to write where a want belongs."""
+    allowed = list(words(want))
+    if isinstance(value, bool) and allowed:
+        meant = allowed if not value else [word for word in allowed if word != "none"]
+        return f"write {either([f'`{word}`' for word in meant])}"
+    if NONE in options(want) and any(isinstance(kind, RecordOf) for kind in options(want)):
+        return f"write `none` where it is free, else, for example, `{example(want)}`"
+    shown = example(want)
+    return f"write, for example, `{shown}`" if shown else ""
 
 
 def _uncalled(context: Context, form: Form, want: Type, place: Place) -> None:
@@ -277,11 +291,17 @@ def _refuse_dimension(context: Context, value: Value, want: Type, place: Place) 
     if minutes_or_millions(context, value, want, place):
         return
     shown = example(want)
+    bare = bare_number(value, place)
+    unit = "tokens" if want == TOKENS else "calls" if want == CALLS else ""
     context.error(
         "E308",
-        f"{describe(want)} is wanted here, not {_measured(value)}",
+        f"{describe(want)} is wanted here, not {f'`{bare}`' if bare else _measured(value)}",
         place,
-        help=f"write, for example, `{shown}`" if shown else "",
+        help=f"write `{bare} {unit}`"
+        if bare and unit
+        else f"write, for example, `{shown}`"
+        if shown
+        else "",
     )
 
 

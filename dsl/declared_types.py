@@ -9,6 +9,15 @@ from .program import OutputField, Scalar
 from .types import ANY, BOOL, TEXT, WRITTEN, ListOf, Number, Type, Words, either
 from .values import BAD, Items, Schema, Scope, Value, type_of
 
+# What other languages call a type, in lower case.
+_ELSEWHERE = {
+    **dict.fromkeys(("string", "str", "char", "varchar"), "text"),
+    **dict.fromkeys(("integer", "number", "long"), "int"),
+    **dict.fromkeys(("double", "real", "decimal"), "float"),
+    "boolean": "bool",
+    **dict.fromkeys(("usd", "dollars", "price"), "Money"),
+    **dict.fromkeys(("time", "seconds", "timedelta"), "Duration"),
+}
 _Atom = Literal["text", "int", "float", "bool"]
 
 
@@ -42,7 +51,10 @@ def _named(context: Context, kind: syntax.TypeName, scope: Scope) -> Type:
             "E105",
             f"there is no type `{kind.name}`",
             place,
-            help=did_you_mean(kind.name, WRITTEN) or "types are " + ", ".join(WRITTEN),
+            help=f"did you mean `{meant}`?"
+            if (meant := _ELSEWHERE.get(kind.name.lower(), ""))
+            else did_you_mean(kind.name, WRITTEN) or "types are " + ", ".join(WRITTEN),
+            instead=meant,
         )
         return ANY
     ranged = kind.low is not None or kind.high is not None

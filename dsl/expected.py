@@ -69,6 +69,11 @@ def is_quantity(token: Token) -> bool:
     return token.type in {"MONEY", "NUMBER", "DURATION", "TOKENS", "CALLS"}
 
 
+def starts_budget(token: Token) -> bool:
+    """Whether a budget can start with token."""
+    return token.type in {"MONEY", "NUMBER", "DURATION", "PERCENT", "LSQB"}
+
+
 def ends_value(token: Token) -> bool:
     """Whether a value can end with token."""
     return token.type in _ENDS

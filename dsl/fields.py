@@ -7,6 +7,7 @@ from . import syntax
 from .context import Context
 from .kinds import KINDS, RECORDS, Spec
 from .names import did_you_mean, near
+from .problem import Label
 from .source import Place
 from .types import Type
 from .values import Argument, Fields, Noun, Scope, Unknown, Value
@@ -55,18 +56,20 @@ def known(
         if not field.name and isinstance(field.value, syntax.Bad):
             continue  # not even its name could be read: `_meant` may tell it
         if field.name not in specs:
-            help_ = did_you_mean(field.name, specs, 1) or "it has " + ", ".join(
-                f"`{name}`" for name in specs
+            help_ = (
+                _inside(field, specs, scope)
+                or did_you_mean(field.name, specs, 1)
+                or "it has " + ", ".join(f"`{name}`" for name in specs)
             )
             context.error(
                 "E106",
                 f"a {what} has no field `{field.name}`",
                 place,
                 help=help_,
-                instead="".join(near(field.name, specs, 1)),
+                instead="" if help_.startswith("write") else "".join(near(field.name, specs, 1)),
             )
         elif field.name in found:
-            context.error("E108", f"`{field.name}` is given twice", place)
+            _twice(context, field.name, place, scope.place(found[field.name].name_span))
         elif field.value is None:
             context.error(
                 "E120",
@@ -77,6 +80,30 @@ def known(
         else:
             found[field.name] = field
     return [*found.values(), *_meant(record, specs, found)]
+
+
+def _inside(field: syntax.Field, specs: Mapping[str, Spec], scope: Scope) -> str:
+    """Where a field belongs that is one of a record which this has: `sampling = { temperature = 0.5 }`."""
+    for name, inner in RECORDS.items():
+        if name in specs and any(spec.name == field.name for spec in inner):
+            span = field.value.span if field.value is not None else None
+            text = "…" if span is None else scope.source.text[span.start : span.end]
+            shown = text if len(text) <= _LONGEST and "\n" not in text else "…"
+            return f"write `{name} = {{ {field.name} = {shown} }}`"
+    return ""
+
+
+_LONGEST = 40  # characters of a value that is shown again
+
+
+def _twice(context: Context, name: str, place: Place, first: Place) -> None:
+    context.error(
+        "E108",
+        f"`{name}` is given twice",
+        place,
+        secondary=(Label(first, "first given here"),),
+        help="keep the one that is meant",
+    )
 
 
 def _meant(
@@ -147,7 +174,7 @@ def free_record(context: Context, record: syntax.Record, scope: Scope, want: Typ
     for field in record.fields:
         place = scope.place(field.name_span)
         if field.name in values:
-            context.error("E108", f"`{field.name}` is given twice", place)
+            _twice(context, field.name, place, places[field.name])
         elif field.value is None:
             context.error("E120", f"`{field.name}` has no value", place)
         else:

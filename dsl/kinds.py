@@ -167,12 +167,14 @@ _TEST = (
     Spec(
         "always",
         either(CONDITION, ListOf(CONDITION)),
-        "What must hold at each moment; with `outcome`, `passed` or `score` in it, at the end",
+        "What must hold at each moment; with `outcome`, `passed` or `score` in it, at the end. Names: `score`, "
+        "`passed`, `spent`, `held`, `elapsed`, and `outcome`, as in `outcome == finished`",
     ),
     Spec(
         "never",
         either(CONDITION, ListOf(CONDITION)),
-        "What must hold at no moment; with `outcome`, `passed` or `score` in it, at no end and no pause",
+        "What must hold at no moment; with `outcome`, `passed` or `score` in it, at no end and no pause: "
+        "`outcome == failed`; the names are those of `always`",
     ),
     Spec("at_most", BUDGET, "What the flow may spend: looked at, not kept as a budget is"),
 )
@@ -229,3 +231,4 @@ CONDITION_NAMES = ("score", "passed", "round", "spent")
 TEAM_CONDITION_NAMES = (*CONDITION_NAMES, "consensus", "accepted")
 PASS_NAMES = ("score",)
 TEST_NAMES = ("score", "passed", "spent", "held", "elapsed", "outcome")
+OUTCOMES = ("passed", "finished", "exhausted", "stopped", "failed", "cancelled", "paused")

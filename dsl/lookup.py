@@ -6,15 +6,17 @@ from itertools import chain
 from . import syntax
 from .calls import FORMS, all_words
 from .context import Context
-from .kinds import CONDITION_NAMES, PROMPT_NAMES
+from .kinds import CONDITION_NAMES, OUTCOMES, PROMPT_NAMES
 from .names import ENOUGH, SURELY, did_you_mean, either, near
 from .reading import show
 from .types import (
     ANY,
+    BOOL,
     BUDGET,
     CONDITION,
     FLOW,
     MODEL,
+    NONE,
     ROLE,
     RUN,
     TASK,
@@ -48,6 +50,14 @@ def name(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> Value
     found = context.find(expr.name, scope)
     if found is not None:
         return found.value
+    literal = _LITERALS.get(expr.name)
+    if (
+        literal in _BOOLS
+        and expr.name.lower() in _BOOLS
+        and want != ANY
+        and BOOL not in options(want)
+    ):
+        return literal == "true"
     if expr.name not in scope.module.file.lost:
         _unknown(context, expr, scope, want)
     return BAD
@@ -109,7 +119,26 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
     fitting = chain(words(want), _fitting(context, scope, want))
     guesses = near(expr.name, fitting, enough=enough)
     everywhere = all_words()
-    if expr.name in everywhere and not words(want):
+    if meant := _other_spelling(expr.name, want):
+        said = f"nothing is called `{expr.name}`: it is written `{meant}`"
+        context.error("E105", said, place, help=f"write `{meant}`", instead=meant)
+    elif expr.name in OUTCOMES and CONDITION in options(want):
+        context.error(
+            "E105",
+            f"`{expr.name}` is how a run ends, not a condition",
+            place,
+            help=f"in a test write `outcome == {expr.name}`",
+            instead=f"outcome == {expr.name}",
+        )
+    elif expr.name in _VENDORS:
+        context.error(
+            "E105",
+            f"there is no endpoint `{expr.name}`",
+            place,
+            help="any server that speaks the OpenAI protocol is "
+            '`openai("model", base_url = "https://…/v1", key = env("NAME"))`',
+        )
+    elif expr.name in everywhere and not words(want):
         context.error(
             "E105",
             f"`{expr.name}` is a value for `{everywhere[expr.name]}`, not {describe(want)}",
@@ -136,6 +165,28 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
             or _declare(want, expr.name),
             instead="".join(guesses[:1]),
         )
+
+
+_LITERALS = {
+    **dict.fromkeys(("True", "TRUE", "yes", "Yes"), "true"),
+    **dict.fromkeys(("False", "FALSE", "no", "No"), "false"),
+    **dict.fromkeys(("None", "NONE", "null", "Null", "nil", "undefined"), "none"),
+}
+_BOOLS = {"true", "false"}
+_LOWER = {*_BOOLS, "none"}
+_VENDORS = {
+    *("anthropic", "claude", "gemini", "google", "mistral", "azure", "bedrock", "openrouter"),
+    *("ollama", "vllm", "sglang", "groq", "together", "deepseek", "huggingface"),
+}
+
+
+def _other_spelling(name: str, want: Type) -> str:
+    """How the language writes a literal that other languages write as name; of `free`, where none fits."""
+    if name == "free" and NONE in options(want):
+        return "none"
+    meant = _LITERALS.get(name, "")
+    plain = name.lower() in _LOWER or name in ("null", "Null", "nil", "undefined")
+    return meant if plain or BOOL in options(want) else ""
 
 
 def astray(context: Context, expr: syntax.Expr, scope: Scope) -> None:

@@ -1,4 +1,7 @@
-"""Mistakes that show in a single token or in a declaration that parses. `recover` explains the others."""
+"""Mistakes that show in a single token or in a declaration that parses. `recover` explains the others.
+
+Long because it is a list: a short function for each mistake, and no two share more than a line.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,6 +11,7 @@ from typing import NamedTuple
 from lark import Token
 
 from . import syntax as s
+from .calls import FORMS
 from .kinds import KINDS
 from .lex import begin, end
 from .names import SURELY, did_you_mean, either, near
@@ -16,7 +20,7 @@ from .quantity import BAD_ESCAPE, LONGEST, exact, fits
 from .quantity import clock as clock_of
 from .quantity import day as day_of
 from .source import Place, Source, Span
-from .tree import Entries, keywords
+from .tree import Entries, Stuck, keywords, run
 
 _LATER = {"match"}  # reserved for later editions
 _STARTERS = (*KINDS, "import", "from", "edition")
@@ -37,6 +41,7 @@ _UNITS = {
     **dict.fromkeys(("call", "calls", "requests"), " calls"),
 }
 _SHORTEST = 3  # letters; what looks like a shorter unit may be a name just as well
+_GROUPS = re.compile(r"\$?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9A-Za-z_.%$])")
 _IS_MOMENT = re.compile(r"[0-9]+(?::[0-9A-Za-z_]+)+|[0-9]+-[0-9]+-[0-9]+")
 _MONEY = ("dollar", "dollars", "Dollars", "usd", "USD")
 _SIGNS = {";": "", "!": "not ", "&": "and", "→": "->", "\ufeff": "", "\xa0": " "}
@@ -89,6 +94,15 @@ def unknown_kind(
             help="indent this line, so that it belongs to the declaration above",
         )
         return Finding(problem)
+    if _is_expression(tokens):
+        problem = Problem(
+            "T030",
+            "an expression is no declaration",
+            place(source, word),
+            label="a word in column 1 starts a declaration",
+            help="give it a name, `flow main_flow = …`, or run it as it is: `podium run -e '…'`",
+        )
+        return Finding(problem)
     kinds = either([f"`{kind}`" for kind in KINDS])
     problem = Problem(
         "T030",
@@ -100,6 +114,19 @@ def unknown_kind(
     )
     edits = [(_replace(word, name),) for name in near(word, _STARTERS)]
     return Finding(problem, tuple(edits))
+
+
+_SHORT = 500  # tokens: longer ones are no one-liners
+
+
+def _is_expression(tokens: Sequence[Token]) -> bool:
+    """Whether a piece is an expression, `parallel(3) of agent -> best`, and no name alone."""
+    if tokens[0] in FORMS and len(tokens) > 1 and tokens[1].type in ("LPAR", "OF", "_ARROW"):
+        return True
+    if not 1 < len(tokens) <= _SHORT or any(t.type in ("TRIPLE", "RAW", "ERROR") for t in tokens):
+        return False
+    first = Token("NAME", str(tokens[0]), start_pos=begin(tokens[0]), end_pos=end(tokens[0]))
+    return not isinstance(run([first, *tokens[1:]], "expr"), Stuck)
 
 
 def misread(source: Source, tokens: Sequence[Token], entries: Entries) -> Finding | None:
@@ -164,12 +191,52 @@ def misused(source: Source, tokens: Sequence[Token]) -> Finding | None:
     for token in tokens:
         if token.type == "NAME" and token in _LATER:
             return reserved(source, token, quoted=False)
+    grouped = _grouped(source, tokens)
+    if grouped is not None:
+        return grouped
     for number, unit in pairwise(tokens):
         if number.type == "NUMBER" and unit.type in ("TOKENS", "CALLS"):
             value = exact(number)
             if value != value.to_integral_value():
                 return _whole_number(source, number, unit)
     return None
+
+
+def _grouped(source: Source, tokens: Sequence[Token]) -> Finding | None:
+    """T006 for `20,000 tokens` and `$1,000`: a comma in a number."""
+    for at, first in enumerate(tokens):
+        if first.type not in ("NUMBER", "MONEY") or tokens[at + 1 : at + 2] != [","]:
+            continue
+        found = _GROUPS.match(source.text, begin(first))
+        if found is None:
+            continue
+        count = found[0].count(",")
+        unit = tokens[at + 2 * count + 1] if len(tokens) > at + 2 * count + 1 else None
+        counts = unit is not None and unit.type in ("TOKENS", "CALLS")
+        called = any(t.type == "LPAR" for t in tokens[:at])
+        sure = first.type == "MONEY" or (counts and not called) or found[0].split(",")[1][0] == "0"
+        if not sure:
+            continue
+        span = Span(found.start(), found.end())
+        whole = _rounded(found[0].replace(",", ""))
+        shown = f" {unit}" if counts else ""
+        problem = Problem(
+            "T006",
+            f"`{found[0]}{shown}` has a comma in its number",
+            Place(source, span),
+            label="a comma separates two values",
+            help=f"write `{whole}{shown}`",
+        )
+        return Finding(problem, ((Edit(span, whole),),))
+    return None
+
+
+def _rounded(amount: str) -> str:
+    """`20000` as `20k`; of money, and of what is no round number, the digits."""
+    for zeros, letter in ((9, "B"), (6, "M"), (3, "k")):
+        if amount[0] != "$" and amount.endswith("0" * zeros) and len(amount) > zeros:
+            return amount[:-zeros] + letter
+    return amount
 
 
 def reserved(source: Source, token: Token, *, quoted: bool) -> Finding:

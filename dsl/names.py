@@ -38,6 +38,11 @@ def did_you_mean(name: str, candidates: Iterable[str], limit: int = 3) -> str:
     return f"did you mean {either(found)}?" if found else ""
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 minute`, `5 minutes`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def either(words: list[str], joined: str = "or") -> str:
     """`a`, `b` or `c`, with commas."""
     return f" {joined} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

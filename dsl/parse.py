@@ -5,7 +5,7 @@ others whole; `piece` says what it leaves of its own.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
@@ -13,7 +13,8 @@ from typing import NamedTuple
 from lark import Token
 
 from . import syntax as s
-from .lex import MOST_CHARACTERS, MOST_SLOTS, MOST_TOKENS, Lexed, begin, end, lex
+from .kinds import KINDS
+from .lex import MOST_CHARACTERS, MOST_SLOTS, MOST_TOKENS, STARTERS, Lexed, begin, end, lex
 from .mistake import is_unindented_field
 from .piece import expression, pieces
 from .problem import MOST_REPORTS, Problem, first, whole
@@ -21,6 +22,8 @@ from .source import Place, Source, Span
 from .tree import Entries, Slot
 
 EDITION = 2026
+_IN_NAMES = {"MINUS", "DOT", "SLASH", "NAME", "NUMBER", "ERROR"}
+"""What stands behind the first word of a name that has several."""
 NOTHING = Entries(None, (), ())
 
 
@@ -36,7 +39,7 @@ def parse(source: Source) -> tuple[s.File, list[Problem]]:
     if lexed.full:
         return _file((), source), [_too_large(source, f"{MOST_TOKENS:,} words and signs")]
     read = list(_mended(list(_read(source, lexed))))
-    problems = [problem for item in read for problem in item.problems]
+    problems = list(_once(problem for item in read for problem in item.problems))
     problems += _editions(source, read)
     more = sum(item.more for item in read)
     return _file(read, source, lexed.comments), first(problems, more=more)
@@ -76,13 +79,37 @@ class _Read(NamedTuple):
             imports = self.tokens[0].type != "KIND"
             named = self.tokens if imports else self.tokens[1:2]
             yield from (str(token) for token in named if token.type == "NAME")
-            if not imports and not self.is_field and [t.type for t in named] != ["NAME"]:
-                yield ""
+        if (
+            self.problems
+            and self.tokens[0].type == "KIND"
+            and not (self.is_field or self._is_named)
+        ):
+            yield ""
         for problem in self.problems:
             if problem.code == "T002":  # a kind is missing, or stands there twice
-                places = (problem.place, *(label.place for label in problem.secondary))
-                words = (p.source.text[p.span.start : p.span.end] for p in places)
-                yield from (word for word in words if word.isidentifier())
+                yield from self._around(problem)
+
+    @property
+    def _is_named(self) -> bool:
+        """Whether a name stands behind the kind, and is whole: that of `role my-writer {` is not."""
+        named, behind = self.tokens[1:2], self.tokens[2:3]
+        if [t.type for t in named] != ["NAME"] or any(t.type in _IN_NAMES for t in behind):
+            return False
+        at = begin(named[0])
+        return all(p.code != "T024" or p.place.span.start != at for p in self.problems)
+
+    def _around(self, problem: Problem) -> Iterator[str]:
+        """The words at the places of a problem, and of a kind the name behind it; empty of what is no name."""
+        starts = {problem.place.span.start, *(lb.place.span.start for lb in problem.secondary)}
+        for word, following in zip_longest(self.tokens, self.tokens[1:]):
+            if begin(word) not in starts:
+                continue
+            if word.type == "STRING":
+                yield from ("", word.strip('"'))
+            if word in KINDS and following is not None and following.type == "NAME":
+                yield str(following)
+            if word.isidentifier():
+                yield str(word)
 
 
 def _read(source: Source, lexed: Lexed) -> Iterator[_Read]:
@@ -141,11 +168,22 @@ class _Docs:
         return comment.startswith("##") and gap.strip(" \t\r\f") == "\n" and not line.strip()
 
 
+def _once(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Without what is told again of a reserved word: it is wrong once, where it was chosen for a name."""
+    told = set[str]()
+    for problem in problems:
+        if problem.code != "T024" or problem.message not in told:
+            yield problem
+        if problem.code == "T024":
+            told.add(problem.message)
+
+
 def _editions(source: Source, read: Sequence[_Read]) -> Iterator[Problem]:
     for at, item in enumerate(read):
         year, start = item.entries.edition, begin(item.tokens[0])
         place = Place(source, Span(start, start + len("edition")))
-        if year is not None and at:
+        above = [other.tokens[0].type for other in read[:at]]
+        if year is not None and at and not STARTERS.isdisjoint(above):
             yield Problem("T002", "the edition is the first line of a file", place)
         elif year is not None and year != EDITION:
             yield Problem(

@@ -1,12 +1,13 @@
 """Prompts, from syntax to `Template`: what is constant is filled in, what is known only later is a slot."""
 
 import json
+import re
 
 from . import syntax
 from .calls import Form
 from .context import Context
 from .kinds import FILTERS, PROMPT_NAMES
-from .names import SURELY, did_you_mean, near
+from .names import SURELY, did_you_mean, either, near
 from .program import FilterCall, Scalar, Slot, Template, Text
 from .reading import as_text, show, written
 from .source import Place, Span
@@ -17,7 +18,34 @@ from .values import BAD, Items, Quantity, Row, Scope, Unknown, Value, Word
 def template(context: Context, prompt: syntax.Prompt, scope: Scope) -> Template:
     """A role's prompt: the names of a running agent are known in it."""
     parts = [_part(context, part, scope, running=True) for part in prompt.parts]
+    for part in prompt.parts if not prompt.raw else ():
+        if isinstance(part, syntax.PromptText):
+            _seeming_slots(context, scope, part.span)
     return Template(_merged(parts))
+
+
+_ROOTS = "|".join(PROMPT_NAMES)
+_SEEMS = re.compile(
+    rf"(?<![{{\\])\{{\s*((?:{_ROOTS})(?:\.[a-z]+)*)\s*\}}(?!\}})|\{{%[^\n{{}}]*%\}}"
+)
+
+
+def _seeming_slots(context: Context, scope: Scope, span: Span) -> None:
+    """W608 for the first `{task.statement}` and `{% if x %}` of a prompt's text, which agents would read."""
+    found = _SEEMS.search(scope.source.text, span.start, span.end)
+    if found is None:
+        return
+    path = found[1]
+    context.error(
+        "W608",
+        f"`{found[0]}` is no slot: agents will read it as it stands",
+        scope.place(Span(found.start(), found.end())),
+        help=f"write `{{{{ {path} }}}}`"
+        if path
+        else "a prompt has no statements; a role for each case, and `if c then f else g` in a flow, choose",
+        instead=f"{{{{ {path} }}}}" if path else "",
+        severity="warning",
+    )
 
 
 def constant(context: Context, prompt: syntax.Prompt, scope: Scope) -> Value:
@@ -28,7 +56,7 @@ def constant(context: Context, prompt: syntax.Prompt, scope: Scope) -> Value:
 
 def plain(context: Context, text: syntax.String, scope: Scope) -> Value:
     """A prompt written as a string, which has no slots; W608 where it seems to have one."""
-    if "{{" in text.value:
+    if "{{" in text.value or _SEEMS.search(text.value):
         context.error(
             "W608",
             "a string has no slots: agents will read the braces",
@@ -109,6 +137,16 @@ def _unknown_root(context: Context, root: str, scope: Scope, span: Span) -> None
     place = scope.place(Span(span.start, span.start + len(root)))
     params = [name for name, d in scope.module.declared.items() if d.kind == "param"]
     known = [*PROMPT_NAMES, *scope.locals, *params]
+    owners = [f"{owner}.{root}" for owner, parts in PROMPT_NAMES.items() if root in parts]
+    if owners and root not in _INSTEAD:
+        context.error(
+            "E105",
+            f"a prompt knows no `{root}`",
+            place,
+            help="write " + either([f"`{path}`" for path in owners]),
+            instead=owners[0] if len(owners) == 1 else "",
+        )
+        return
     if (
         "" in scope.module.file.lost
         and root not in _INSTEAD

@@ -11,8 +11,11 @@ from . import expected as words
 from .beside import adjacent, apart, twice
 from .broken import OPENER_OF, Broken, insert, remove
 from .extent import end_inside, field_inside, indented, stray_closer
+from .habits import comment, edition, equality, hyphened, within
+from .kinds import KINDS
 from .lex import begin, end
 from .mistake import Finding, place, reserved, wrong_colon
+from .names import counted
 from .problem import Edit, Label, Problem
 from .source import Place, Span
 from .tree import keywords
@@ -116,7 +119,7 @@ def _quantity_of_tokens(b: Broken) -> Finding | None:
     if amount.type not in _QUANTITIES:
         return None
     million = amount.type == "DURATION" and amount.endswith("m") and amount[:-1].isdigit()
-    meant = f" ({amount[:-1]} minutes)" if million else ""
+    meant = f" ({counted(int(amount[:-1]), 'minute')})" if million else ""
     span = Span(begin(amount), end(unit))
     problem = Problem(
         "T020",
@@ -125,7 +128,7 @@ def _quantity_of_tokens(b: Broken) -> Finding | None:
         label="million is a capital M" if million else "",
         help=f"did you mean `{amount[:-1]}M {unit}`?" if million else f"leave out `{unit}`",
     )
-    mended = Edit(span, f"{amount[:-1]}M {unit}") if million else remove(unit)
+    mended = Edit(span, f"{amount[:-1]}M {unit}" if million else str(amount))
     return Finding(problem, ((mended,),))
 
 
@@ -195,18 +198,6 @@ def _reserved(b: Broken) -> Finding | None:
     if previous is None or b.type(0) not in ("EQUAL", "COLON") or words.ends_value(previous):
         return None
     return reserved(b.source, previous, quoted=braces) if previous in keywords() else None
-
-
-def _comment(b: Broken) -> Finding | None:
-    pairs = ((b.before(1), b.bad), (b.bad, b.before(-1)))
-    slashes = next(
-        ((p, q) for p, q in pairs if p is not None and q is not None and p + q == "//"), None
-    )
-    if slashes is None:
-        return None
-    span = Span(begin(slashes[0]), end(slashes[1]))
-    problem = Problem("T002", "comments start with `#`", Place(b.source, span))
-    return Finding(problem, ((Edit(span, "#"),),))
 
 
 # --- all the rest --------------------------------------------------------------------------------
@@ -294,9 +285,18 @@ def _unexpected(b: Broken) -> Finding:
     return Finding(problem, choices)
 
 
+def _is_no_field(b: Broken, name: Token | None) -> bool:
+    """Whether name stands where a field of a declaration does, and its kind has none of that name."""
+    kind = KINDS.get(str(b.tokens[0])) if b.tokens else None
+    outermost = len(b.open) == 1 and b.open[0].type == "LBRACE"
+    if kind is None or not kind.fields or not outermost or name is None:
+        return False
+    return name.type == "NAME" and all(spec.name != name for spec in kind.fields)
+
+
 def _guesses(b: Broken, previous: Token | None, bad: Token) -> Iterator[tuple[Edit, ...]]:
     """Put in the one sign that fits, or leave out a comma."""
-    signs = sorted(words.signs(b.accepts))
+    signs = sorted(words.signs(b.accepts) - ({"="} if _is_no_field(b, previous) else set[str]()))
     if previous is not None and len(signs) <= 3:
         yield from ((insert(previous, sign if sign == "," else f" {sign}"),) for sign in signs)
     if bad.type == "COMMA":
@@ -304,8 +304,12 @@ def _guesses(b: Broken, previous: Token | None, bad: Token) -> Iterator[tuple[Ed
 
 
 _RULES: tuple[Callable[[Broken], Finding | None], ...] = (
+    edition,
+    hyphened,
     stray_closer,
     end_inside,
+    within,
+    equality,
     _quantity_of_tokens,
     _bare_multiple,
     field_inside,
@@ -314,7 +318,7 @@ _RULES: tuple[Callable[[Broken], Finding | None], ...] = (
     _no_value,
     _chained,
     _colon,
-    _comment,
+    comment,
     indented,
     _bare_field,
     adjacent,

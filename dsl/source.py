@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+EXPRESSION = "<expression>"
+"""The name of the text of `-e`."""
+
 
 class Position(NamedTuple):
     """A line and a column, both from 1; columns count code points."""

@@ -108,6 +108,13 @@ def _rows(context: Context, bound: Bound) -> Value:
     return RowSet(path, lines, bound.at("path"))
 
 
+def _why(error: Exception) -> str:
+    """Without the line that `json` counts: it was given only one."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+    return str(error)
+
+
 def _parsed(
     context: Context, text: str, path: str, bound: Bound
 ) -> tuple[tuple[int, Json], ...] | None:
@@ -118,7 +125,8 @@ def _parsed(
         try:
             row: Json = json.loads(line)
         except (ValueError, RecursionError) as error:
-            context.error("E131", f"line {number} of {path} is no JSON: {error}", bound.at("path"))
+            where = f"line {number} of {path} is no JSON"
+            context.error("E131", f"{where}: {_why(error)}", bound.at("path"))
             return None
         if not isinstance(row, dict):
             context.error("E131", f"line {number} of {path} is no JSON object", bound.at("path"))

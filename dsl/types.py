@@ -132,6 +132,11 @@ _EXAMPLES = {
     CASES: "{ easy = a, hard = b }",
     FAULT: "outage(30s)",
 }
+_RECORD_EXAMPLES = {
+    "price": "{ input = $1 per 1M tokens, output = $4 per 1M tokens }",
+    "limits": "{ inflight = 8 }",
+    "sampling": "{ temperature = 0.5 }",
+}
 
 
 def either(*options: Type) -> Either:
@@ -202,6 +207,8 @@ def example(kind: Type) -> str:
     for option in options(kind):
         if isinstance(option, Plain) and option in _EXAMPLES:
             return _EXAMPLES[option]
+        if isinstance(option, RecordOf) and option.name in _RECORD_EXAMPLES:
+            return _RECORD_EXAMPLES[option.name]
     return ""
 
 

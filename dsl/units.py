@@ -112,9 +112,11 @@ def _bare(
 
 
 def _gives(text: str, name: Token, following: Sequence[Token]) -> bool:
-    """Whether `=` or `:` follows on the same line."""
-    found = following and following[0].type in _GIVES
-    return bool(found) and "\n" not in text[end(name) : begin(following[0])]
+    """Whether `=` or `:` follows on the same line, and not `=>`."""
+    if not following or following[0].type not in _GIVES:
+        return False
+    arrow = text.startswith("=>", begin(following[0]))
+    return not arrow and "\n" not in text[end(name) : begin(following[0])]
 
 
 def _column(text: str, tokens: Sequence[Token], at: int) -> int | None:

@@ -122,16 +122,23 @@ def _priced(
         program, _ = _compiled(replace(request, budget=BOUNDLESS), library, allow, default_url)
     except ProgramError:
         return problem  # there are other mistakes, which are reported beside it
-    return replace(problem, help=suggestion(plan(program).total))
+    written = request.expression is None
+    return replace(problem, help=suggestion(plan(program).total, written=written))
 
 
-def suggestion(total: Amounts) -> str:
-    """The budget to write into a run of which this is the plan, as a clause of help."""
+def suggestion(total: Amounts, *, written: bool = True) -> str:
+    """The budget to give a run of which this is the plan, as a clause of help.
+
+    written: whether the run stands in a file, and not in `-e`, where only an option can bound it.
+    """
     if total.usd is None:
         most, expected = f"{total.tokens.most} tokens", f"{total.tokens.expected} tokens"
     else:
         most, expected = _dollars(total.usd.most), _dollars(total.usd.expected)
-    return f"add `budget = [{most}]` to the run: its plan is {expected} expected, {most} at most"
+    option = "max-tokens" if total.usd is None else "max-usd"
+    bound = f"--{option} {most.removeprefix('$').removesuffix(' tokens')}"
+    give = f"add `budget = [{most}]` to the run" if written else f"give `{bound}`"
+    return f"{give}: its plan is {expected} expected, {most} at most"
 
 
 def _dollars(micro: int) -> str:

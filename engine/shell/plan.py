@@ -13,13 +13,12 @@ from rich.text import Text
 from podium.dsl.problem import ProgramError
 from podium.dsl.program import Budget, Program
 
-from ..library import ALLOWED_KINDS
 from ..plan import Plan, diff, plan
 from ..request import BOUNDLESS, NO_BUDGET, suggestion
 from .exits import ShellError
-from .inputs import Asked
+from .inputs import ANYTHING, Asked
 from .loading import load
-from .options import caps_options, json_option, model_options, params_option
+from .options import caps_options, json_option, model_options, params_option, settings_option
 from .plan_diff import as_json as diff_json
 from .plan_diff import lines as diff_lines
 from .plan_view import Row, notes, rows, stacked
@@ -30,8 +29,6 @@ from .safe import safe, safe_json
 from .terminal import Plain
 from .texts import STDIN
 
-# A plan calls nothing, reads no variable and runs no code of the program's: it needs no leave.
-ANYTHING = tuple(f"{kind}:*" for kind in ALLOWED_KINDS)
 # Without a terminal nothing is cut, and a difference stays readable.
 _UNCUT, _PAGE = 200, 100
 _HEADS = ("part", "agents", "calls", "tokens", "dollars", "time")
@@ -66,7 +63,7 @@ class _Planned:
     help="Plan this flow instead of a run of FILE.",
 )
 @click.option("--task", metavar="NAME", help="The task for the expression.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
+@settings_option
 @params_option
 @caps_options
 @model_options
@@ -188,7 +185,8 @@ def _planned(file: str | None, asked: Asked) -> _Planned:
         loaded = load(file, replace(asked, max_tokens=str(BOUNDLESS.tokens)), os.environ)
         program = replace(loaded.program, budget=Budget())
         planned = plan(program)
-        return _Planned(program, planned, suggestion(planned.total), tuple(shown(loaded.project)))
+        hint = suggestion(planned.total, written=asked.expression is None)
+        return _Planned(program, planned, hint, tuple(shown(loaded.project)))
 
 
 def _console(width: int) -> Console:
