@@ -1,16 +1,15 @@
 """A run's list of events: recorded, durable, and read back when the run is taken up again.
 
-The rule this file keeps: numbers have no gap, and what `commit` returned from is on disk. `Past` is the
-fold of the list that a resumed run needs; a live run adds to the same fold, so both lives agree.
+The rule this file keeps: numbers have no gap, and what `commit` returned from is on disk.
 """
 
 import contextlib
 import hashlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
 import anyio
 import orjson
@@ -18,7 +17,6 @@ import orjson
 from .call import Message, Reply, Usage, reply_of
 from .database import DiskError, Ending, StoreError, read_event, read_events
 from .event import (
-    AccountOpened,
     CallAnswered,
     CallFailed,
     CallIntended,
@@ -26,14 +24,13 @@ from .event import (
     Event,
     Ordered,
     RunEnded,
-    RunStarted,
     Stamped,
     body,
 )
 from .ledger import NOTHING, Amount, Charge, Ledger, Limit
 from .lock import RunLock
+from .past import Past
 from .pieces import Row, Shelf
-from .retry import LATER
 from .writer import Job, Writer
 
 T = TypeVar("T")
@@ -53,85 +50,6 @@ class Diverged(Exception):
         self.address = address
         self.recorded = recorded
         self.asked = asked
-
-
-class Answer(NamedTuple):
-    """request: its digest; number: of the event that has the reply."""
-
-    request: str
-    number: int
-
-
-@dataclass(slots=True)
-class Past:
-    """What the events so far say. open: tries intended and neither answered nor failed.
-
-    fresh: what was decided since a call failed for one of the reasons LATER, if no model answered since;
-    judged: the addresses of verdicts since a model last answered. A run that failed and can be taken up
-    begins there again, as the server may answer now: no paid answer depends on them. A verdict on the
-    same content stays known by that.
-    """
-
-    lives: int = 0
-    accounts: dict[str, AccountOpened] = field(default_factory=dict[str, AccountOpened])
-    charges: dict[str, Charge] = field(default_factory=dict[str, Charge])
-    open: dict[tuple[str, int], CallIntended] = field(
-        default_factory=dict[tuple[str, int], CallIntended]
-    )
-    tries: dict[str, int] = field(default_factory=dict[str, int])
-    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
-    verdicts: dict[str, int] = field(default_factory=dict[str, int])
-    decisions: dict[tuple[str, str], bytes] = field(default_factory=dict[tuple[str, str], bytes])
-    orders: list[Ordered] = field(default_factory=list[Ordered])
-    fresh: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
-    judged: list[str] = field(default_factory=list[str])
-
-    def add(self, stamped: Stamped) -> None:
-        match stamped.event:
-            case RunStarted():
-                self.lives += 1
-            case AccountOpened() as event:
-                self.accounts.setdefault(event.address, event)
-            case CallIntended() as event:
-                self.open[event.address, event.try_] = event
-                self.tries[event.address] = event.try_ + 1
-            case CallAnswered() as event:
-                intent = self._end(event)
-                self.answers[event.address] = Answer(intent.request, stamped.number)
-                if intent.kind == "verifier":
-                    self.verdicts[intent.request] = stamped.number
-                    self.judged.append(event.address)
-                else:
-                    self.fresh.clear()
-                    self.judged.clear()
-            case CallFailed() as event:
-                self._end(event)
-            case Decided() as event:
-                self.decisions[event.address, event.name] = orjson.dumps(event.value)
-                if self.fresh or _may_answer_later(event):
-                    self.fresh[event.address, event.name] = None
-            case RunEnded(outcome="failed", resumable=True):
-                for key in self.fresh:
-                    del self.decisions[key]
-                for address in self.judged:
-                    del self.answers[address]
-                self.fresh.clear()
-                self.judged.clear()
-            case Ordered() as event:
-                self.orders.append(event)
-            case _:
-                pass
-
-    def _end(self, event: CallAnswered | CallFailed) -> CallIntended:
-        intent = self.open.pop((event.address, event.try_))
-        over = Amount(*(max(0, s - h) for s, h in zip(event.spent, intent.held, strict=True)))
-        had = self.charges.get(event.account, Charge())
-        self.charges[event.account] = Charge(had.spent.plus(event.spent), had.overrun.plus(over))
-        return intent
-
-
-def _may_answer_later(event: Decided) -> bool:
-    return event.name == "no_answer" and event.value[0] == "failed" and event.value[1] in LATER
 
 
 class Journal:

@@ -1,13 +1,16 @@
 """What the engine costs on simulated servers, on one core: no network, no model, virtual time.
 
 Prints, from one run: calls per minute of CPU and CPU per call, against bare tasks that wait the same times; the
-same with 10,000 agents in flight; memory per waiting and per finished agent. Run by hand:
+same with 10,000 agents in flight; memory per waiting and per finished agent, and what of the latter the engine
+keeps where the store is a file. Run by hand:
 
     python tests/bench/bench_simulator.py
 """
 
 import gc
 import resource
+import tempfile
+import tracemalloc
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -134,10 +137,28 @@ def memory(agents: int) -> None:
     )
 
 
+async def with_file(path: Path, agents: int) -> None:
+    """What Python holds of a run whose agents have all ended: its results, its fold, what a resend needs."""
+    made = wide(agents, 100)
+    fleet = SimulatedFleet(speak, servers(100))
+    store = Store.open(path, inline=True)
+    async with Engine(store, client=fleet, environ={}, inline=True) as opened:
+        gc.collect()
+        tracemalloc.start()
+        run = await opened.start(made)
+        await run.result()
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    print(f"{agents} ended, with the store in a file: {held / agents / 1024:.1f} kB each kept")
+
+
 def main() -> None:
     in_virtual_time(partial(bare, 10, 10))
     simulated(wide(10, 10), 10)
     memory(10_000)  # first: later there is room that was left by others
+    with tempfile.TemporaryDirectory() as folder:
+        in_virtual_time(partial(with_file, Path(folder) / "runs.db", 2_000))
     print("  calls  at once   bare us  engine us  simulate us  engine/bare  engine calls/min")
     for calls, at_once in (
         (2_000, 1),

@@ -15,9 +15,9 @@ from podium.engine.event import (
     RunEnded,
     Stamped,
 )
-from podium.engine.journal import Past
 from podium.engine.ledger import Amount
 from podium.engine.outcome import Failed, Finished
+from podium.engine.past import Past
 from podium.engine.testing.server import Answer, FakeServer, always
 
 pytestmark = pytest.mark.anyio
