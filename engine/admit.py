@@ -23,6 +23,7 @@ from .call import BudgetExhausted, Call, ModelCall, Replica, VerifierCall, diges
 from .fair import REMEMBERED, Turns
 from .fleet import Fleet
 from .ledger import NOTHING, Amount, Hold, Ledger, Refused
+from .placing import prefix_of
 
 # Calls of one verifier at a time, where it does not say.
 VERIFIER_INFLIGHT = 8
@@ -35,7 +36,8 @@ TICK_S = 0.001
 @dataclass(slots=True, eq=False)
 class Waiting:
     """A call that waits. path: with whom it shares turns, as of `fair.Waiter`. amount None: it needs no
-    money. outcome: a Grant, or what its task must raise. in_line: it waits for money."""
+    money. prefix: of its prompt, as of `placing.prefix_of`. outcome: a Grant, or what its task must raise.
+    in_line: it waits for money."""
 
     order: int
     pool: str
@@ -43,6 +45,7 @@ class Waiting:
     account: str
     amount: Amount | None
     group: str = ""
+    prefix: int = 0
     outcome: "Grant | Exception | None" = None
     gone: bool = False
     in_line: bool = False
@@ -127,7 +130,8 @@ class Queue:
                 self.judges[pool] = call.verifier.inflight or VERIFIER_INFLIGHT
         node = call.address.rpartition("/")[0]
         path = (*self._above(call.account), *((f"team {group}", node) if group else (node,)))
-        waiting = Waiting(self.count, pool, path, call.account, amount, group)
+        prefix = prefix_of(call) if self.fleet.shares(pool) else 0
+        waiting = Waiting(self.count, pool, path, call.account, amount, group, prefix)
         # As in `fair`: no credit for time in which an account did not wait.
         self.served[path[0]] = max(self.served_to(waiting), self.level)
         self.stand(waiting)
@@ -341,7 +345,9 @@ def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]
     if waiting.pool in queue.judges:
         queue.judging[waiting.pool] = queue.judging.get(waiting.pool, 0) + 1
     else:
-        replica = queue.fleet.place(waiting.pool, waiting.group, waiting.tokens, now)
+        replica = queue.fleet.place(
+            waiting.pool, waiting.group, waiting.tokens, now, waiting.prefix
+        )
         assert replica is not None, "has_place was asked in the same step"
     queue.serve(waiting, waiting.service)
     waiting.outcome = Grant(waiting, replica, found, queue, queue.turn)

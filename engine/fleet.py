@@ -16,11 +16,10 @@ from podium.dsl.program import Limits
 
 from .call import CallError, Outage, Replica
 from .clients.gauges import Load
+from .placing import bound, choose, mark
 from .retry import backoff, pause
 from .width import EVERY_S, Width
 
-# Bounded load: a group stays on its replica while that has at most a quarter more than the mean.
-IMBALANCE = 1.25
 GROUPS = 50_000
 # After a pause the slots of an endpoint are filled again one by one, not in one instant: over a quarter
 # of the pause within these bounds, and never slower than two a second.
@@ -101,7 +100,7 @@ class Seats:
 @dataclass(slots=True)
 class Spot:
     """A replica's state. width: how many calls it bears. asked_at: when it was last asked for its gauges;
-    silent: it has none."""
+    silent: it has none. mark: of its name, the same in every process."""
 
     replica: Replica
     site: Site
@@ -109,6 +108,10 @@ class Spot:
     seats: Seats
     asked_at: float = -inf
     silent: bool = False
+    mark: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mark = mark(self.replica.name)
 
     @property
     def limit(self) -> float:
@@ -197,16 +200,24 @@ class Fleet:
 
     # --- placement ---
 
-    def place(self, model: str, group: str, tokens: int, now: float) -> Replica | None:
+    def shares(self, model: str) -> bool:
+        """Whether it matters which replica a call to model goes to."""
+        pool = self._pools.get(model)
+        return pool is not None and len(pool.spots) > 1
+
+    def place(
+        self, model: str, group: str, tokens: int, now: float, prefix: int = 0
+    ) -> Replica | None:
         """A replica for a call of at most tokens, its slot taken; None where none is free now.
 
-        The replica that group used last, unless that would make the load uneven; else the least loaded.
+        The replica that group used last, unless that would make the load uneven; else the one that
+        `placing.choose` takes for the prefix, which is 0 where it is shared with nobody.
         """
         pool = self._pools[model]
         open_spots = [spot for spot in pool.spots if spot.free and spot.site.opens_at(now) <= now]
         if not open_spots or pool.full or self._rates_open(pool, tokens, now) > now:
             return None
-        spot = self._choose(pool, (model, group), open_spots)
+        spot = self._choose(pool, (model, group), open_spots, prefix)
         spot.seats.taken += 1
         self._enter(spot.site, now)
         for window, amount in ((pool.calls, 1), (pool.tokens, tokens)):
@@ -227,11 +238,13 @@ class Fleet:
         calls = now if pool.calls is None else pool.calls.opens_at(1, now)
         return max(calls, now if pool.tokens is None else pool.tokens.opens_at(tokens, now))
 
-    def _choose(self, pool: Pool, key: tuple[str, str], spots: list[Spot]) -> Spot:
+    def _choose(self, pool: Pool, key: tuple[str, str], spots: list[Spot], prefix: int) -> Spot:
+        if len(pool.spots) == 1:
+            return spots[0]
         last = self._groups.get(key) if key[1] else None
-        mean = (sum(spot.inflight for spot in pool.spots) + 1) / len(pool.spots)
-        if last is None or last not in spots or last.inflight + 1 > IMBALANCE * mean + 1:
-            last = min(spots, key=lambda spot: spot.inflight / spot.limit)
+        share = bound(pool.spots)
+        if last is None or last not in spots or last.inflight + 1 > share * last.limit + 1:
+            last = choose(spots, prefix, share)
         if key[1]:
             self._groups[key] = last
             self._groups.move_to_end(key)
