@@ -769,9 +769,17 @@ run main {{ flow = {0}  task = t  budget = {0}  seed = {0} }}
 """
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.recursive(ATOMS, _grow, max_leaves=5))
-def test_nothing_but_a_program_error_ever_comes_out(expression: str) -> None:
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(50, marks=pytest.mark.slow), pytest.param(600, marks=pytest.mark.long)],
+)
+def test_nothing_but_a_program_error_ever_comes_out(count: int) -> None:
+    settings(max_examples=count, deadline=None)(
+        given(st.recursive(ATOMS, _grow, max_leaves=5))(only_program_errors)
+    )()
+
+
+def only_program_errors(expression: str) -> None:
     text = FRAME.format(expression)
     problems = check(Source("x.team", text), LIBRARY)
     assert len({(p.place.source.name, p.place.span.start, p.code) for p in problems}) == len(

@@ -94,15 +94,21 @@ def _respaced(declaration: str, draw: st.DrawFn) -> str:
 _GAPS = [" ", " ", "  ", "\n  ", "\n\n    ", " # why\n  ", "\n  # own\n  ", "\n\n  # apart\n\n  "]
 
 
-@pytest.mark.slow
-@given(spaced())
-@settings(
-    max_examples=100,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no mistake
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(40, marks=pytest.mark.slow), pytest.param(1_000, marks=pytest.mark.long)],
 )
-def test_format_keeps_tree_and_comments_and_is_stable(text: str) -> None:
+def test_format_keeps_tree_and_comments_and_is_stable(count: int) -> None:
+    sample = settings(
+        max_examples=count,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no mistake
+    )
+    sample(given(spaced())(keeps_tree_and_comments_and_is_stable))()
+
+
+def keeps_tree_and_comments_and_is_stable(text: str) -> None:
     result = format_text(Source("x", text))
     assert same(parse(Source("x", text))[0], parse(Source("x", result))[0])
     assert lex(text).comments == lex(result).comments

@@ -38,7 +38,8 @@ def under(problem: Problem) -> str:
         "flow f = team(3, ceo = none)",
         "flow f = team(3, claims = none, compat = none)",
         "flow f = parallel(4, stop = none, migrate = none) of agent",
-        'task t { statement = "x"  verify = exact("y") }\nexperiment e { arms = [agent, team(3)]  task = t  each = $1 }',
+        'task t { statement = "x"  verify = exact("y") }\n'
+        "experiment e { arms = [agent, team(3)]  task = t  each = $1 }",
         "param t: int(-1 to 3) = -1",
         "param t: float(-1.5 to -0.5) = -1",
         'model m = openai("x", base_url = "http://127.0.0.1:1/v1")',
@@ -138,7 +139,7 @@ def test_an_endpoint_without_an_address_asks_for_the_host_it_goes_to(
     [
         "role r { = }\n" * 2_000,
         "flwo f = agent\n" * 2_000,
-        "flow f = agnt\n" + "".join(f"flow f{i} = g{i}x\n" for i in range(2_000)),
+        "flow f = agnt\n" + "".join(f"flow f{i} = g{i}x\n" for i in range(1_000)),
         'role r { prompt = """' + "{{ a }}" * 2_000 + '""" }',
         "flow f = team(3)\n" * 2_000,
     ],

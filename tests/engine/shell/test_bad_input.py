@@ -94,7 +94,7 @@ def podium(*words: str, environ: Mapping[str, str] | None = None, patience: bool
 
 # --- the program ---------------------------------------------------------------------------------
 
-N = 10_000
+N = 4_000
 DEEP = {
     "brackets": "run main { flow = " + "(" * N + "agent" + ")" * N + " }",
     "lists": "task t { files = " + "[" * N + "]" * N + " }",

@@ -2,12 +2,11 @@
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, find, given, settings
-from hypothesis import strategies as st
 
 from podium.dsl.catalogue import catalogue
 from podium.dsl.compile import check
 from podium.engine.testing.mistakes import CODES, TABLE, Mistake, Planter, mistakes, planted
-from podium.engine.testing.strategies import programs
+from podium.engine.testing.strategies import Generated, programs
 
 # Few programs have a place for the rarer mistakes, and a busy machine is none.
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
@@ -24,24 +23,28 @@ def told(mistake: Mistake) -> list[tuple[str, str, int]]:
     ]
 
 
-@settings(
-    max_examples=2,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=RARE,
-)
-@given(st.data())
 @pytest.mark.parametrize(("code", "what", "planter"), ROWS)
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "count", [pytest.param(1, marks=pytest.mark.slow), pytest.param(10, marks=pytest.mark.long)]
+)
 def test_each_kind_of_mistake_is_named_alone_in_its_line(
-    code: str, what: str, planter: Planter, data: st.DataObject
+    code: str, what: str, planter: Planter, count: int
 ) -> None:
-    made = data.draw(programs())
-    found = planted(made, code, what, planter)
-    assume(found)
-    for mistake in found[:2]:
-        assert told(mistake) == [(mistake.code, mistake.where, mistake.line)], mistake
+    @settings(
+        max_examples=count,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=RARE,
+    )
+    @given(programs())
+    def each(made: Generated) -> None:
+        found = planted(made, code, what, planter)
+        assume(found)
+        for mistake in found[:2]:
+            assert told(mistake) == [(mistake.code, mistake.where, mistake.line)], mistake
+
+    each()
 
 
 @pytest.mark.slow

@@ -141,14 +141,14 @@ def check(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_run_cancelled_at_an_await_keeps_its_promises(name: str) -> None:
-    check(SMALL[name], "cancel", every=16, first=5)
+    check(SMALL[name], "cancel", every=32, first=5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_run_killed_at_a_record_keeps_its_promises(name: str) -> None:
-    check(SMALL[name], "torn", every=12, first=1)
-    check(SMALL[name], "written", every=12, first=4)
+    check(SMALL[name], "torn", every=24, first=1)
+    check(SMALL[name], "written", every=24, first=4)
 
 
 @pytest.mark.parametrize("name", ["first pass", "team", "capped"])
