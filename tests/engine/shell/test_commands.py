@@ -187,7 +187,10 @@ def test_the_result_as_json_keeps_its_contract() -> None:
     result = podium("run", "sum.team", "--json")
     assert result.exit_code == 0
     shown = json.loads(result.stdout)
-    keys = "schema run outcome reason resumable answer score passed baseline seconds spent budget held failures early nodes"
+    keys = (
+        "schema run outcome reason resumable answer score passed baseline seconds spent budget held"
+        " failures early nodes"
+    )
     assert " ".join(shown) == f"{keys} store"
     assert (shown["outcome"], shown["passed"], shown["held"]) == ("passed", True, 0)
     assert shown["budget"]["tokens"] == 50_000
