@@ -7,6 +7,7 @@ netrc of the environment are not used: a key goes to the address it was meant fo
 
 import asyncio
 import ssl
+import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ CONNECT_S = 10.0
 PROBE_S = 5.0
 # uvicorn, under vLLM and SGLang, closes idle connections after 5 s; a pool must give up earlier.
 KEEP_S = 3.0
+# A connection that the server had closed before it got the request says so within one journey there and back.
+STALE_S = 0.05
 LARGEST_ANSWER = 16 << 20
 _FAILURES = (aiohttp.ClientError, OSError, TimeoutError, ValueError)
 
@@ -137,7 +140,8 @@ class Wire:
         """POST body to url. No limit on the whole; idle_s without a byte is `silent`.
 
         reuse: on a connection that served before; should the server have closed that one meanwhile,
-        the request is sent once more. Leaving the block, in whatever way, closes an unread answer.
+        the request is sent once more. One that ends later is `cut`, and may be paid. Leaving the block, in
+        whatever way, closes an unread answer.
         """
         limits = aiohttp.ClientTimeout(
             total=None, connect=self._connect_s, sock_connect=self._connect_s, sock_read=idle_s
@@ -159,10 +163,10 @@ class Wire:
         limits: aiohttp.ClientTimeout,
         reuse: bool,
     ) -> aiohttp.ClientResponse:
-        trace = SimpleNamespace(reused=False)
+        trace = SimpleNamespace(reused=None)
         session = self._sessions[reuse]
         for last in (False, True):
-            trace.reused = False
+            trace.reused = None
             try:
                 return await session.post(
                     url,
@@ -174,7 +178,7 @@ class Wire:
                 )
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
                 # The server closed an idle connection as we took it from the pool: it saw nothing.
-                if last or not trace.reused:
+                if last or trace.reused is None or time.monotonic() - trace.reused > STALE_S:
                     raise
                 session = self._sessions[False]
         raise AssertionError("the second try returns or raises")
@@ -196,11 +200,11 @@ def _session(reuse: bool) -> aiohttp.ClientSession:
 
 
 def _reuse_noted() -> aiohttp.TraceConfig:
-    """Notes in a request's trace context that its connection served before."""
+    """Notes in a request's trace context when it got a connection that served before."""
 
     async def reused(session: aiohttp.ClientSession, context: SimpleNamespace, _: object) -> None:
         if context.trace_request_ctx is not None:
-            context.trace_request_ctx.reused = True
+            context.trace_request_ctx.reused = time.monotonic()
 
     trace = aiohttp.TraceConfig()
     trace.on_connection_reuseconn.append(reused)
