@@ -46,7 +46,7 @@ from .bench import (
 
 FEW, MANY = range(8), range(1000)
 ORDERS = pytest.mark.parametrize(
-    "seeds", [FEW, pytest.param(MANY, marks=pytest.mark.server, id="many")]
+    "seeds", [FEW, pytest.param(MANY, marks=pytest.mark.long, id="many")]
 )
 FIVE = "[$0.0005]"  # five worst cases of a hundred micro-dollars
 
