@@ -22,9 +22,10 @@ from .call import (
     VerifierCall,
     request_digest,
 )
+from .guard import READING_S, Guard
 from .outcome import Exhausted, Failed
 from .pool import asking
-from .walk import READING_S, Guard, Here, Walk, budget_mark, no_room, recall
+from .walk import Here, Walk, budget_mark, no_room, recall
 
 # Steps of the loop from a call's answer to the attempt that comes of it; there are about five.
 _STEPS = 12

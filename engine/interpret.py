@@ -28,6 +28,7 @@ from podium.dsl.program import (
 from .agent import seed_of
 from .branches import Job, Rule, siblings
 from .forms import gives_many, kind_of, segment
+from .guard import Guard
 from .ledger import Limit
 from .limit import limited, salvage
 from .outcome import BY_USER, STOP, Exhausted, Failed, Outcome, Passed, Paused, Stopped
@@ -40,7 +41,7 @@ from .split import part_tasks, route_key
 from .team import drive
 from .value import Attempt, Many, Value
 from .verdicts import judge_all, submitted
-from .walk import Ended, Failure, Guard, Here, Walk, ending, node
+from .walk import Ended, Failure, Here, Walk, ending, node
 
 _NO_TASK = Task("none", "")
 

@@ -10,12 +10,13 @@ import anyio
 from podium.dsl.program import Budget, OnExhausted
 
 from .branches import open_account
+from .guard import Guard, TimeUp
 from .ledger import Limit
 from .outcome import Exhausted, Failed, Outcome, Passed, Stopped
 from .reduce import best, order, vote
 from .value import Attempt, Value
 from .verdicts import judge_all
-from .walk import Body, Ended, Guard, Here, TimeUp, budget_mark, recall, settle
+from .walk import Body, Ended, Here, budget_mark, recall, settle
 
 
 async def limited(

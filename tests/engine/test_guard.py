@@ -6,8 +6,8 @@ import anyio
 import pytest
 import trio.testing
 
+from podium.engine.guard import Guard, TimeUp
 from podium.engine.value import Attempt, Verdict
-from podium.engine.walk import Guard, TimeUp
 
 MADE = Attempt("yes", "yes", "main/1.a")
 
