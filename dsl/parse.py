@@ -179,11 +179,12 @@ def _once(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def _editions(source: Source, read: Sequence[_Read]) -> Iterator[Problem]:
+    starts = False  # whether anything above is more than a line that cannot be read
     for at, item in enumerate(read):
         year, start = item.entries.edition, begin(item.tokens[0])
         place = Place(source, Span(start, start + len("edition")))
-        above = [other.tokens[0].type for other in read[:at]]
-        if year is not None and at and not STARTERS.isdisjoint(above):
+        starts = starts or (at > 0 and read[at - 1].tokens[0].type in STARTERS)
+        if year is not None and starts:
             yield Problem("T002", "the edition is the first line of a file", place)
         elif year is not None and year != EDITION:
             yield Problem(
