@@ -37,7 +37,7 @@ async def ask(here: Here, call: Call) -> Reply:
     await _reach(here, mark)
     earlier = recall(here.recorder, mark, "no_answer")
     if earlier is not None:
-        raise await _again(here, cast(Sequence[str], earlier))
+        raise await _again(here, cast(Sequence[str], earlier))  # as `_no_answer` wrote it
     await _only_known(here, call)
     for guard in here.guards:
         guard.open[mark] = here.address
@@ -107,7 +107,7 @@ async def _again(here: Here, earlier: Sequence[str]) -> Exception:
         error = BudgetExhausted(earlier[1], earlier[2])
         await refused(here, error)
         return error
-    return CallError(cast(FailureKind, earlier[1]), earlier[2])
+    return CallError(cast(FailureKind, earlier[1]), earlier[2])  # its kind was one
 
 
 async def _reach(here: Here, mark: str) -> None:

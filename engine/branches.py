@@ -83,6 +83,7 @@ async def siblings(here: Here, jobs: Sequence[Job], rule: Rule) -> Ended:
     Branches start in order. Under a pooled budget one starts only while the pool covers, at worst, its own answer
     and what those that run still need for theirs; if none runs it starts anyway and the ledger decides.
     """
+    # The numbers of branches, as `_branch` wrote them.
     kept = cast(list[int] | None, recall(here.recorder, here.address, "kept"))
     group = _Group(here, jobs, rule, None if kept is None else frozenset(kept))
     group.pool.account = here.account

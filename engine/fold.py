@@ -3,6 +3,8 @@
 Everything that shows a run reads this one fold, while it runs (event by event) and afterwards.
 The rule this file keeps: every settled try counts once, at one node; so the run's total is the sum
 of what its nodes spent themselves, after any prefix of the list.
+
+One file of some length: each event touches several of the figures, which must agree after each.
 """
 
 from collections.abc import Iterable

@@ -47,6 +47,7 @@ def first_round(here: Here, calls: int) -> Generator[Here]:
 
 async def _room(here: Here, address: str, calls: int) -> Exhausted | None:
     waits = here.pledges and not any(guard.policy in ("pause", "fail") for guard in here.guards)
+    # An account and a dimension, or neither, as `_short` gave them.
     told = cast(list[str] | None, recall(here.recorder, address, "room"))
     if told is None and waits and not any(guard.cut is not None for guard in here.guards):
         short = await _short(here, calls)

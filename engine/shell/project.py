@@ -83,6 +83,7 @@ def _problems(source: Source, table: Mapping[str, object]) -> Iterator[Problem]:
         elif not isinstance(value, dict):
             yield _wrong(f"`{name}` is a table, not {_said(value)}", at, f"write `[{name}]`")
         else:
+            # TOML's keys are text; isinstance loses the parameters, here and below.
             yield from _inside(source, name, cast(dict[str, object], value))
 
 

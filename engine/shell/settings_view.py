@@ -74,9 +74,8 @@ def _record(name: str, value: Mapping[str, Json]) -> str:
         case "budget":
             return _budget(value)
         case "usd_per_million":
-            return _price(
-                cast(Mapping[str, float], value)
-            )  # as `of_models` makes it, here and below
+            # As `of_models` makes it, here and below.
+            return _price(cast(Mapping[str, float], value))
         case "longer":
             rates = {key: cast(float, one) for key, one in value.items() if key != "above"}
             return f"above {show_count(cast(int, value['above']))} tokens {_price(rates)}"
