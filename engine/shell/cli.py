@@ -37,6 +37,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "topup": ("topup", "Give a run more budget."),
     "show": ("show", "List runs, or show one, or one node of it."),
     "test": ("test", "Test a program's promises on the simulator."),
+    "fleet": ("fleet", "Show the servers of a program's models."),
     "verify": ("verify", "Judge an answer with a task's verifier."),
 }
 _VERBOSE = "podium.verbose"
