@@ -6,7 +6,7 @@ the server's, whoever's key is used: what is in flight there counts for all.
 """
 
 import random
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
@@ -17,6 +17,7 @@ from podium.dsl.program import Limits
 from .call import CallError, Outage, Replica
 from .clients.gauges import Load
 from .placing import bound, choose, mark
+from .rates import Window
 from .retry import backoff, pause
 from .width import EVERY_S, Width
 
@@ -26,31 +27,6 @@ GROUPS = 50_000
 RAMP_S, RAMP_SHARE, RAMP_GAP_S = (0.5, 5.0), 0.25, 0.5
 # A refused key or an empty account is asked for again after this time, by runs that come later.
 CLOSED_S = 60.0
-
-
-@dataclass(slots=True)
-class Window:
-    """At most count in any span of seconds; one item larger than count goes when nothing else is in it."""
-
-    count: int
-    seconds: float
-    used: int = 0
-    log: deque[tuple[float, int]] = field(default_factory=deque[tuple[float, int]])
-
-    def opens_at(self, amount: int, now: float) -> float:
-        """When amount fits: now or later."""
-        while self.log and self.log[0][0] + self.seconds <= now:
-            self.used -= self.log.popleft()[1]
-        excess, opens = self.used + amount - self.count, now
-        for when, size in self.log:
-            if excess <= 0:
-                break
-            excess, opens = excess - size, when + self.seconds
-        return opens
-
-    def take(self, amount: int, now: float) -> None:
-        self.used += amount
-        self.log.append((now, amount))
 
 
 @dataclass(slots=True)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from podium.dsl.program import Endpoint, EnvRef, Limits
 from podium.engine.call import CallError, FailureKind, Outage, Replica
-from podium.engine.fleet import Fleet, Window
+from podium.engine.fleet import Fleet
+from podium.engine.rates import Window
 
 
 def replica(number: int, inflight: int = 4, url: str | None = None, model: str = "m") -> Replica:
