@@ -771,7 +771,7 @@ run main {{ flow = {0}  task = t  budget = {0}  seed = {0} }}
 
 @pytest.mark.parametrize(
     "count",
-    [pytest.param(50, marks=pytest.mark.slow), pytest.param(600, marks=pytest.mark.long)],
+    [pytest.param(50, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.long)],
 )
 def test_nothing_but_a_program_error_ever_comes_out(count: int) -> None:
     settings(max_examples=count, deadline=None)(
