@@ -1,7 +1,9 @@
-"""The store's file: where it may lie, what is in it, and the few statements that read and write it.
+"""The store's file: where it may lie, what is in it, and the statements that read and write it.
 
 SQLite in WAL mode with `synchronous=FULL`: a commit that returned survives the loss of power. WAL needs
 shared memory between processes, which network file systems do not give, so those are refused.
+
+Of some length, as every statement that the store is asked is here, beside the tables it is asked of.
 """
 
 import fcntl
