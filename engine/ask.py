@@ -25,7 +25,7 @@ from .call import (
 from .guard import READING_S, Guard
 from .outcome import Exhausted, Failed
 from .pool import asking
-from .walk import Here, Walk, budget_mark, no_room, recall
+from .walk import Here, Walk, budget_mark, no_room, paused_by, recall
 
 # Steps of the loop from a call's answer to the attempt that comes of it; there are about five.
 _STEPS = 12
@@ -149,7 +149,7 @@ async def refused(here: Here, error: BudgetExhausted) -> None:
     guard.refused = guard.refused or Exhausted(error.account, error.dimension)
     match guard.policy:
         case "pause":
-            await here.walk.pause("budget")
+            await here.walk.pause("budget", paused_by(here, guard.account, error.dimension))
         case "shrink":
             guard.shrunk = True
         case "fail":

@@ -2,6 +2,8 @@
 
 The rule this file keeps: a life that began ends with its holds settled and, while the disk takes it,
 with a `RunEnded`, whoever cancels it and whatever fails in it.
+
+Of some length, as what a life is given, does and leaves is one order of steps, and that order is the rule.
 """
 
 import math
@@ -223,7 +225,13 @@ async def live(
             _world(run, journal, access, ledger, verify), by=_ends_by(run.program, journal, now)
         )
         run.reins = Reins(
-            journal, ledger, run.id, run.gate.interrupt, access.admission.poke, world.longer
+            journal,
+            ledger,
+            run.id,
+            run.gate.interrupt,
+            access.admission.poke,
+            world.longer,
+            world.pausing,
         )
         with run.scope:
             end = await _walked(world)
@@ -284,6 +292,7 @@ def _world(run: Run, journal: Journal, access: Access, ledger: Ledger, verify: V
         run.gate.interrupt,
         lived(run.id, run.past()),
         known=journal.has_answer,
+        orders=journal.orders,
     )
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import cast
 
 import anyio
@@ -12,11 +13,12 @@ from podium.dsl.program import Budget, OnExhausted
 from .branches import open_account
 from .guard import Guard, TimeUp
 from .ledger import Limit
+from .orders import topped
 from .outcome import Exhausted, Failed, Outcome, Passed, Stopped
 from .reduce import best, order, vote
 from .value import Attempt, Value
 from .verdicts import judge_all
-from .walk import Body, Ended, Here, budget_mark, recall, settle
+from .walk import Body, Ended, Here, budget_mark, paused_by, recall, settle
 
 
 async def limited(
@@ -33,17 +35,27 @@ async def limited(
     deadline only verifiers are still asked. The outcome is Exhausted unless what is returned passed.
     """
     name = account or _account(here)
+    if account is None and policy == "pause":  # a topup is for every budget that pauses
+        budget = reduce(topped, here.world.orders, budget)
     seconds = _seconds(here, name, budget)
     if account is None:
-        open_account(here, name, limit_of(here, budget), here.account, seconds)
+        limit = limit_of(here, budget)
+        open_account(here, name, limit, here.account, seconds)
+        if policy == "pause":  # it may have been opened before a topup
+            here.world.ledger.accounts[name].limit = limit
     guard = _guard(here, name, policy, seconds)
     if account is not None:
         here.walk.own = guard
         here.world.longer.append(guard.lengthen)
+    elif policy == "pause":
+        here.world.pausing[name] = guard.lengthen
     ended: Ended | None = None
-    with guard.scope:
-        guard.check()
-        ended = await settle(replace(here, account=name, causes=(*here.causes, guard)), body)
+    try:
+        with guard.scope:
+            guard.check()
+            ended = await settle(replace(here, account=name, causes=(*here.causes, guard)), body)
+    finally:
+        here.world.pausing.pop(name, None)
     if ended is None or guard.ended is not None:
         ended = await _cancelled(here, guard)
     return await _closed(here, guard, ended)
@@ -139,7 +151,7 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
         guard.attempts.clear()
         return Ended(guard.ended)
     if guard.policy == "pause" and guard.dimension == "time":  # a moment that has passed stays so
-        await here.walk.pause("budget")
+        await here.walk.pause("budget", paused_by(here, guard.account, "time"))
     _keep_to(here, guard)
     mark = budget_mark(here, "time_up", guard.account, here.address)
     here.recorder.decide(here.address, mark, guard.now)

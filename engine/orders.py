@@ -4,7 +4,7 @@ The rule this file keeps: an order has its effect and its event at once, and eac
 life of the run finds it. A pause or a stop that nobody took in the life it was meant for is void.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from podium.dsl.program import Budget
@@ -52,7 +52,7 @@ def unbounded(budget: Budget, more: Budget) -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class Reins:
     """What orders act on in a live run. interrupt: no new call, with a cause; poke: money may be there for
-    calls that wait; longer: as in World."""
+    calls that wait; longer, pausing: as in World."""
 
     journal: Journal
     ledger: Ledger
@@ -60,6 +60,7 @@ class Reins:
     interrupt: Callable[[str], None]
     poke: Callable[[], None]
     longer: list[Callable[[float], None]]
+    pausing: Mapping[str, Callable[[float], None]]
 
     def obey(self, order: Ordered) -> None:
         """Take order, unless this run took it before."""
@@ -75,8 +76,9 @@ class Reins:
                 self._top_up(order)
 
     def _top_up(self, order: Ordered) -> None:
-        self.ledger.top_up(self.account, Amount(order.usd, order.tokens, order.calls))
-        for lengthen in self.longer:
+        for account in (self.account, *self.pausing):
+            self.ledger.top_up(account, Amount(order.usd, order.tokens, order.calls))
+        for lengthen in (*self.longer, *self.pausing.values()):
             lengthen(order.seconds)
         self.poke()
 

@@ -42,6 +42,7 @@ LATER: frozenset[str] = frozenset(
         "credentials",
         "quota",
         "model",
+        "verifier",
     )
 )
 # A server that asks for more than this is not believed.

@@ -4,14 +4,14 @@ Time comes from `anyio.current_time()`, which a test's clock can jump.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from podium.dsl.program import Program
 
 from .call import Handler
-from .event import Event
+from .event import Event, Ordered
 from .ledger import Ledger
 from .outcome import Named
 
@@ -47,6 +47,8 @@ class World:
     lived: by account name, for how many seconds a deadline's account was open in earlier lives of the run.
     by: when the run's deadline by the clock comes, on the loop's clock. known: whether a call at this address
     was answered in an earlier life.
+    pausing: the same for budgets inside the run that pause, by account, while they are open. orders: those that
+    the run has taken so far.
     longer: each gives the run's own time so many more seconds; filled by the walk.
     """
 
@@ -61,6 +63,10 @@ class World:
     by: float = math.inf
     known: Callable[[str], bool] = _nothing
     longer: list[Callable[[float], None]] = field(default_factory=list[Callable[[float], None]])
+    pausing: dict[str, Callable[[float], None]] = field(
+        default_factory=dict[str, Callable[[float], None]]
+    )
+    orders: Sequence[Ordered] = ()
 
     @property
     def named(self) -> Named:

@@ -250,6 +250,13 @@ def keep(here: Here, attempt: Attempt) -> None:
         guard.keep(attempt)
 
 
+def paused_by(here: Here, account: str, dimension: str) -> str:
+    """Which budget pauses the run; empty where that is the run's own, which needs no name."""
+    if account == here.world.account:
+        return ""
+    return f"the {BUDGETS.get(dimension, dimension)} budget of {here.world.named.shown(account)}"
+
+
 def no_room(here: Here, error: BudgetExhausted) -> str:
     """error in words, its budget by the name that people know."""
     of = here.world.named.shown(error.account)

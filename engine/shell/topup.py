@@ -9,7 +9,9 @@ from podium.dsl.problem import ProgramError
 from podium.dsl.program import Budget
 
 from ..caps import budget_of
+from ..event import AccountOpened
 from ..orders import topup, unbounded
+from ..store import RunRecord, Store
 from .exits import ShellError
 from .options import json_option, store_option
 from .ordering import give, live_or_named, say
@@ -28,8 +30,8 @@ from .units import show_budget
 @click.pass_context
 def command(ctx: click.Context, /, *, words: tuple[str, ...], store: str, as_json: bool) -> None:
     """Add BUDGET, such as '[$5, 1M tokens, 30m]', to the budget of RUN (default: the only live one). A live run
-    goes on with it at once, a paused one when it is resumed. A budget inside the run keeps the size it was
-    opened with."""
+    goes on with it at once, a paused one when it is resumed. A budget inside the run keeps its size,
+    except that those which pause the run (on_exhausted = pause) grow by as much."""
     match words:
         case (more,):
             named = None
@@ -40,7 +42,7 @@ def command(ctx: click.Context, /, *, words: tuple[str, ...], store: str, as_jso
     added = _budget(more)
     with open_store(Path(store)) as opened:
         record = live_or_named(opened, named)
-        before = fold_of(opened, record).budget or Budget()
+        before = _bounded(opened, record)
     if record.status != "ended" and (useless := unbounded(before, added)):
         raise ShellError(f"run {record.id} has no limit in {_words(useless)}: nothing to add there")
     given = give(store, record.id, topup(added), live_only=False)
@@ -48,6 +50,20 @@ def command(ctx: click.Context, /, *, words: tuple[str, ...], store: str, as_jso
     if not given.live:
         text += f"\nResume: podium resume {record.id}"
     say(given, text, as_json=as_json)
+
+
+def _bounded(store: Store, record: RunRecord) -> Budget:
+    """In which dimensions the run, or a budget inside it, has a bound; how large does not matter."""
+    found = fold_of(store, record).budget or Budget()
+    for stamped in store.events(record.id):
+        if isinstance(opened := stamped.event, AccountOpened):
+            found = Budget(
+                opened.usd if found.usd is None else found.usd,
+                opened.tokens if found.tokens is None else found.tokens,
+                opened.calls if found.calls is None else found.calls,
+                opened.seconds if found.seconds is None else found.seconds,
+            )
+    return found
 
 
 def _budget(text: str) -> Budget:

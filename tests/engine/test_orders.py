@@ -274,3 +274,33 @@ async def test_branches_that_began_before_a_pause_all_go_on_at_once_after_it(
         result = await (await opened.resume()).result()
     assert result.folded.total.amount.calls == 6
     assert anyio.current_time() - began == pytest.approx(60, abs=1)
+
+
+INNER = PROGRAM.replace(
+    "writer -> repeat(20, until = passed) of mender",
+    "parallel(2) of team(1, members = [1 of writer], rounds = 4, budget = [2 calls], on_exhausted = pause)",
+).replace("4 calls", "100 calls")
+
+
+async def test_a_topup_is_for_a_budget_inside_that_paused_the_run_too(tmp_path: Path) -> None:
+    client = ScriptedClient(lambda call: Say("no", delay=1))
+    path = tmp_path / "runs.db"
+    async with engine(path, client) as opened:
+        first = await (await opened.start(INNER)).result()
+    assert isinstance(first.outcome, Paused)
+    assert first.outcome.cause == "budget"
+    assert "calls budget of main/" in first.outcome.message.replace("call ", "calls ")
+    asked = len(client.seen)
+    with_other(path, lambda store: store.order(first.run, topup(Budget(calls=10))))
+    async with engine(path, client) as opened:
+        result = await (await opened.resume()).result()
+    assert result.outcome == Finished()
+    assert len(client.seen) > asked
+
+
+async def test_a_topup_while_the_run_lives_reaches_the_budgets_inside_that_pause(
+    tmp_path: Path,
+) -> None:
+    client = minute_each()
+    result = await ordered(tmp_path / "runs.db", INNER, topup(Budget(calls=10)), client, after=30)
+    assert result.outcome == Finished()
