@@ -51,5 +51,7 @@ def test_no_import_cycle(package: str) -> None:
                 target = path.parents[level - 1].joinpath(*name.split("."))
                 files = (target.with_suffix(".py"), target / "__init__.py")
                 # What is no module is a name of the package itself.
-                edges |= {file for file in files if file.exists()} or {target.parent / "__init__.py"}
+                edges |= {file for file in files if file.exists()} or {
+                    target.parent / "__init__.py"
+                }
     TopologicalSorter(graph).prepare()

@@ -1,6 +1,6 @@
 """What has changed in the files since a run began, what the nodes that used it cost, and a fork of the run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from ..fold import Fold
 from ..library import DiskLibrary, allowance
 from ..request import Request, compiled
 from ..spend import NO_SPEND, Spend
+from .inputs import allow_rules
 from .loading import Loaded, reach
 from .project import NAME as PROJECT_FILE
 from .project import read_project
@@ -74,14 +75,17 @@ def _above(address: str) -> list[str]:
     return ["/".join(parts[:n]) for n in range(1, len(parts))]
 
 
-def loaded_now(request: Request, environ: Mapping[str, str]) -> Loaded:
-    """The same request for the texts as they are now. Raises ProgramError and ShellError."""
+def loaded_now(request: Request, allow: Sequence[str], environ: Mapping[str, str]) -> Loaded:
+    """The same request for the texts as they are now. allow: what they may use, beyond what the project allows.
+
+    Raises ProgramError and ShellError.
+    """
     old = request.source
     source = old if old.name.startswith("<") else read_program(old.name)
     library = DiskLibrary(source.name)
     project = read_project(library.root / PROJECT_FILE)
     asked = replace(request, source=source, texts=())
-    allowed = allowance(project.rules)
+    allowed = allowance((*allow_rules(allow, request.models), *project.rules))
     program, warnings = compiled(asked, library, allowed, default_url=environ.get(BASE))
     reach(library.root)
     return Loaded(asked, program, warnings, project)

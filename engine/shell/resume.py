@@ -19,7 +19,7 @@ from .doors import Doors
 from .ending import conclude, not_begun
 from .exits import ShellError
 from .loading import Loaded, reach
-from .options import viewing, viewing_options
+from .options import allow_option, viewing, viewing_options
 from .reading import find_run, fold_of, open_store
 from .reports import reject
 from .safe import safe_line
@@ -41,17 +41,26 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Start a new run of the files as they are now; what is asked again is not paid again.",
 )
+@allow_option
 @detach_option
 @viewing_options
 @click.pass_context
 def command(
-    ctx: click.Context, /, *, run: str | None, fork: bool, detached: bool, **shown: Any
+    ctx: click.Context,
+    /,
+    *,
+    run: str | None,
+    fork: bool,
+    allow: tuple[str, ...],
+    detached: bool,
+    **shown: Any,
 ) -> None:
     """Take up RUN (default: the latest that has not ended, one that failed last) where it stopped.
 
     Answered calls are not paid again, and the run goes on with the text it began with. With --fork a new run
     of the files as they are now starts, from RUN or the latest unfinished one, and uses RUN's answers wherever
-    it asks the same. Output and exit codes are those of `podium run`.
+    it asks the same; --allow is for a fork, since a run that goes on keeps what it was allowed. Output and exit
+    codes are those of `podium run`.
     """
     doors = ctx.obj or Doors()
     view = viewing(**shown)
@@ -69,7 +78,7 @@ def command(
     try:
         begin = partial(_begin, record.id)
         if fork:
-            begin = partial(_fork, record.id, loaded_now(_asked(record), doors.environ))
+            begin = partial(_fork, record.id, loaded_now(_asked(record), allow, doors.environ))
         ended = carry(partial(doors.opened, view.store), begin, view)
     except ProgramError as error:
         reject(error, as_json=view.as_json)

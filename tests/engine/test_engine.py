@@ -445,3 +445,26 @@ async def test_a_run_that_died_is_folded_with_what_it_lost_and_without_its_dead_
 def test_every_name_the_engine_offers_is_there() -> None:
     assert [name for name in podium.engine.__all__ if not hasattr(podium.engine, name)] == []
     assert podium.engine.__all__ == sorted(podium.engine.__all__)
+
+
+async def test_a_run_that_a_broken_verifier_failed_goes_on_once_it_is_mended(
+    tmp_path: Path,
+) -> None:
+    text = PROGRAM.replace('contains("yes")', 'python("checks:judge")').replace(
+        "parallel(4) of writer -> best", "writer"
+    )
+    client = ScriptedClient(lambda call: Say("yes"))
+
+    def broken(attempt: object, task: object) -> bool:
+        raise ValueError("units")
+
+    async with engine(tmp_path / "runs.db", client, bindings={"checks:judge": broken}) as opened:
+        first = await (await opened.start(text, allow=["python:checks:judge"])).result()
+        assert isinstance(first.outcome, Failed)
+        assert first.resumable
+    async with engine(
+        tmp_path / "runs.db", client, bindings={"checks:judge": lambda a, t: True}
+    ) as opened:
+        result = await (await opened.resume()).result()
+    assert result.outcome == Passed()
+    assert len(client.seen) == 1

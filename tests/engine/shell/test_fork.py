@@ -96,3 +96,14 @@ def test_a_fork_of_a_text_that_is_wrong_now_says_so(server: FakeServer) -> None:
     result = podium("resume", run, "--fork")
     assert result.exit_code == 2
     assert "writr" in result.stderr
+
+
+def test_a_fork_may_be_allowed_what_its_text_needs_now(server: FakeServer) -> None:
+    run = paused()
+    change('contains("reply")', 'python("os.path:basename")')
+    refused = podium("resume", run, "--fork")
+    assert (refused.exit_code, "E501" in refused.stderr) == (2, True)
+    asked = len(server.calls)
+    allowed = podium("resume", run, "--fork", "--allow", "python:os.path:*", "--json")
+    assert json.loads(allowed.stdout)["run"] != run
+    assert len(server.calls) == asked + 1  # the one that the first run had no budget for
