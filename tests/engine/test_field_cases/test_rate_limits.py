@@ -171,7 +171,7 @@ async def test_an_empty_account_is_asked_once_whoever_waits_behind(code: str) ->
 @pytest.mark.slow
 async def test_a_busy_server_is_asked_as_often_as_the_table_says_and_no_more() -> None:
     """Tries are not multiplied by layers: eight of them, each with a hold and a line of its own."""
-    refusal = Answer(status=429, headers={"Retry-After": "0"}, body=b"{}")
+    refusal = Answer(status=429, headers={"Retry-After-Ms": "10"}, body=b"{}")
     async with FakeServer(always(refusal)) as fake:
         result = await run_at(fake, "one")
         assert fake.started == 8
