@@ -210,7 +210,14 @@ async def _with_retries(path: Path, call: Call, request: str) -> Reply:
 
 def _next_step(path: Path, error: CallError, tries: int, grant: Grant) -> Resend | GiveUp:
     now, model, replica = anyio.current_time(), grant.waiting.pool, grant.replica
-    waits = replica is not None and path.admission.fleet.waits_for_endpoint(model, replica, now)
+    if replica is None:
+        return after(error, tries, waits_for_endpoint=False, chance=path.chance)
+    fleet = path.admission.fleet
+    if (
+        error.kind == "busy"
+    ):  # each endpoint is asked as often as one alone would be: they may all be busy
+        tries = -(-tries // fleet.endpoints(model))
+    waits = fleet.waits_for_endpoint(model, replica, now)
     return after(error, tries, waits_for_endpoint=waits, chance=path.chance)
 
 

@@ -287,6 +287,10 @@ class Fleet:
         open_ = any(other.closed_until <= now for other in others)
         return site.down_since is not None or open_
 
+    def endpoints(self, model: str) -> int:
+        """How many endpoints serve model, however many replicas each has."""
+        return len({id(spot.site) for spot in self._pools[model].spots})
+
     # --- what servers tell ---
 
     def replicas(self, models: Iterable[str]) -> list[Replica]:

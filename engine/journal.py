@@ -143,6 +143,9 @@ class Journal:
         self, events: Sequence[Event], blobs: Iterable[tuple[str, str]], ending: Ending | None
     ) -> None:
         if self.broken is not None:
+            for event in events:  # who watches sees the call end, though the disk does not take it
+                if isinstance(event, CallAnswered | CallFailed):
+                    self._stamp(event)
             raise self.broken
         stamped = [self._stamp(event) for event in events]
         new = self._shelf.missing(blobs)

@@ -67,7 +67,8 @@ async def test_each_policy_in_the_middle_of_each_form(form: str, policy: OnExhau
     assert len(played.calls) <= limit
     match policy:
         case "pause":
-            assert outcome == Paused("budget")
+            inner = "the call budget of main/inner" if form == "nested" else ""
+            assert outcome == Paused("budget", inner)
         case "fail":
             assert isinstance(outcome, Failed)
             assert (outcome.kind, value) == ("budget", None)
@@ -101,7 +102,7 @@ async def test_time_that_runs_out_inside_is_the_budgets_own_matter(policy: OnExh
     outcome = played.result.outcome
     match policy:
         case "pause":
-            assert outcome == Paused("budget")
+            assert outcome == Paused("budget", "the time budget of main/1.team")
         case "fail":
             assert outcome == Failed("budget", "the time budget of main/1.team is up")
         case "best" | "vote" | "shrink":

@@ -53,7 +53,7 @@ async def test_the_same_text_forked_asks_nothing_and_costs_nothing(tmp_path: Pat
     assert client.seen == []
     assert result.folded.total.amount == (0, 0, 0)
     assert result.attempt is not None
-    assert result.attempt.answer.startswith("no ")
+    assert str(result.attempt.answer).startswith("no ")
 
 
 async def test_only_what_the_change_reaches_is_asked_again(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ async def waited(path: Path, seen: list[str]) -> None:
     """Fill seen with what those are told who wait for a thread that died."""
     writer = Writer(connect(path), path, inline=False)
 
-    def mistake() -> None:
+    def mistake(_: Job) -> None:
         raise ZeroDivisionError
 
     async def use() -> None:
