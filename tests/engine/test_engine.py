@@ -462,9 +462,10 @@ async def test_a_run_that_a_broken_verifier_failed_goes_on_once_it_is_mended(
         first = await (await opened.start(text, allow=["python:checks:judge"])).result()
         assert isinstance(first.outcome, Failed)
         assert first.resumable
-    async with engine(
-        tmp_path / "runs.db", client, bindings={"checks:judge": lambda a, t: True}
-    ) as opened:
+    def mended(attempt: object, task: object) -> bool:
+        return True
+
+    async with engine(tmp_path / "runs.db", client, bindings={"checks:judge": mended}) as opened:
         result = await (await opened.resume()).result()
     assert result.outcome == Passed()
     assert len(client.seen) == 1
