@@ -462,6 +462,7 @@ async def test_a_run_that_a_broken_verifier_failed_goes_on_once_it_is_mended(
         first = await (await opened.start(text, allow=["python:checks:judge"])).result()
         assert isinstance(first.outcome, Failed)
         assert first.resumable
+
     def mended(attempt: object, task: object) -> bool:
         return True
 
