@@ -161,6 +161,7 @@ async def test_a_run_is_paused_resumed_and_stopped(service: str) -> None:
         assert server.started < 20
 
 
+@pytest.mark.long
 async def test_a_run_goes_on_when_the_service_starts_again(tmp_path: Path) -> None:
     async with FakeServer(always(Answer(delay_s=0.05))) as server:
         with process(tmp_path) as first:

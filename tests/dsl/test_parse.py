@@ -177,7 +177,7 @@ def test_hostile_text_is_refused_with_one_code(text: str, code: str) -> None:
     assert not any(s.is_sound(declaration) for declaration in file.declarations)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_of_many_unknown_kinds_only_those_that_are_told_are_looked_at() -> None:
     start = time.process_time()
     problems = problems_of("rol x { }\n" * 45_000)

@@ -109,7 +109,7 @@ def answers_kept(store: Path) -> list[tuple[str, str, int]]:
     return [(run.id, e.address, e.try_) for e in events if isinstance(e, CallAnswered)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_podium_run_that_was_killed_is_finished_by_podium_resume(tmp_path: Path) -> None:
     # Three members are answered, so one team asks for its answer; the server sits on that and on the
     # fourth member.

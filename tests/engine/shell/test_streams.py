@@ -76,7 +76,7 @@ def test_a_reader_that_has_seen_enough_is_told_nothing() -> None:
         assert podium("explain", "E121", out=out) == (Exit.FAILED, "")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("lost", "options"), [(full, []), (closed, ["--quiet", "--json"])])
 def test_a_run_whose_answer_cannot_be_written_says_where_it_is(
     lost: Callable[[], AbstractContextManager[int]], options: list[str]

@@ -75,7 +75,7 @@ def test_a_form_or_verifier_that_does_not_exist_is_refused() -> None:
             find(wrong, lambda _: True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_program_with_a_team_inside_a_parallel_shrinks_to_a_few_lines() -> None:
     made = find(
         programs(),
