@@ -2,6 +2,8 @@
 
 Names follow the grammar. Layout and comments are not in the tree: tools that need them read the
 lossless token stream.
+
+Long because the language is: a small record for each construct, without behaviour, and read together.
 """
 
 from collections.abc import Iterator

@@ -35,7 +35,7 @@ def adjusted(profile: Profile, changes: Mapping[str, Scalar]) -> Profile:
     for key, value in rest.items():
         key = _known(key, HELP, "field of a profile")
         # The key is a field and the value of its type: both are checked.
-        profile = replace(profile, **{key: _fitting(key, value)})  # type: ignore[arg-type]
+        profile = replace(profile, **{key: _fitting(key, value)})  # type: ignore[arg-type]  # fits, as just checked
     return _checked(profile)
 
 

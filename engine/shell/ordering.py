@@ -15,6 +15,7 @@ from .safe import safe_json
 
 # A live run looks for orders twice a second; one that is busy with its disk takes a little longer.
 WAIT_S = 5.0
+# How often the wait for that looks: a person does not notice, and a look costs less than a millisecond.
 _LOOK_S = 0.05
 
 

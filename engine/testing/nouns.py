@@ -65,7 +65,7 @@ class Nouns:
         """Declare name, once; the expression that names it."""
         if name not in self.declared:
             doc = "Does its part.\nAnd no more." if self.maybe(8) else ""
-            made = t.declare(kind, name, value, doc=doc, **more)  # type: ignore[arg-type]
+            made = t.declare(kind, name, value, doc=doc, **more)  # type: ignore[arg-type]  # declare's own words
             self.declared[name] = made
         return t.name(name)
 

@@ -25,7 +25,7 @@ def text(by: str) -> str:
     return f"{task}run main {{ task = t, flow = agent, by = {by}, seed = 3 }}\n"
 
 
-def compiled(program: str, choice: Choice = Choice()) -> tuple[Clock, ...]:  # noqa: B008
+def compiled(program: str, choice: Choice = Choice()) -> tuple[Clock, ...]:  # noqa: B008, it is frozen
     return compile_run(Source("x.team", program), MemoryLibrary(), choice)[0].by
 
 

@@ -106,7 +106,7 @@ async def test_a_server_counts_the_tokens_of_a_call(
     async with dialect(name) as fake:
         replica = await probed(client, fake)
         assert await client.count(CALL, replica) is None
-        fake.routes[route] = json_answer(body)  # type: ignore[arg-type]
+        fake.routes[route] = json_answer(body)  # type: ignore[arg-type]  # JSON
         assert await client.count(CALL, replica) == 35
         asked = fake.seen[-1].body
     assert asked["messages"] == [{"role": "user", "content": "Say hello to Bob."}]
