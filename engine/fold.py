@@ -34,9 +34,8 @@ from .event import (
     is_afterword,
 )
 from .fates import NO_TRIES, Fates, Tries, one
-from .ledger import NOTHING
 from .orders import topped
-from .spend import NO_SPEND, unpriced
+from .spend import NO_SPEND, spend_of, unpriced
 from .spend import Spend as Spend
 
 BASELINE = "baseline"  # the kind of the node that scores a task's
@@ -160,10 +159,10 @@ class Fold:
                 self._again(event)
                 self._busy(address, f"asks {event.model}" if event.model else "is judged")
             case CallAnswered(address=address):
-                self._settle(event, unknown=event.usage.estimated)
+                self._settle(event)
             case CallFailed(address=address):
                 self.lost += event.kind == "lost"
-                self._settle(event, unknown=event.estimated or event.usage.estimated)
+                self._settle(event)
                 self._busy(address, f"failed: {event.message}")
             case CallWaits(address=address, why=why):
                 self.waiting[address] = event
@@ -272,19 +271,13 @@ class Fold:
         if key == event.address:
             branch.label, branch.outcome, branch.activity = event.label, None, "starts"
 
-    def _settle(self, event: CallAnswered | CallFailed, *, unknown: bool) -> None:
+    def _settle(self, event: CallAnswered | CallFailed) -> None:
         intent = self._open.pop((event.address, event.try_), None)
         self.waiting.pop(event.address, None)
         model = "" if intent is None else intent.model
         fate = self._fates.ended(intent, event)
-        spend = Spend(
-            event.spent,
-            event.usage,
-            unknown=int(unknown),
-            unpriced=int(model in self.unpriced),
-            bounds=event.spent if unknown else NOTHING,
-            tries=NO_TRIES if fate is None else one(fate),
-        )
+        tries = NO_TRIES if fate is None else one(fate)
+        spend = spend_of(event, model, self.unpriced, tries)
         self._spend(event.address, spend)
 
     def _again(self, intent: CallIntended) -> None:

@@ -1,12 +1,13 @@
 """What a node or a run has spent, in the units of the ledger and of JSON answers. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from podium.dsl.program import Program
 
 from .call import Usage
+from .event import CallAnswered, CallFailed
 from .fates import NO_TRIES, Tries
 from .ledger import NOTHING, Amount
 
@@ -75,6 +76,22 @@ class Spend:
 
 
 NO_SPEND = Spend()
+
+
+def spend_of(
+    event: CallAnswered | CallFailed, model: str, unpriced: Collection[str], tries: Tries = NO_TRIES
+) -> Spend:
+    """What the try that event ends cost. model: "" for a verifier. unpriced: the models without a price."""
+    failed = isinstance(event, CallFailed) and event.estimated
+    unknown = failed or event.usage.estimated
+    return Spend(
+        event.spent,
+        event.usage,
+        unknown=int(unknown),
+        unpriced=int(model in unpriced),
+        bounds=event.spent if unknown else NOTHING,
+        tries=tries,
+    )
 
 
 def total_of(spends: Iterable[Spend]) -> Spend:

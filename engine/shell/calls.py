@@ -1,13 +1,13 @@
 """The calls of a run, one record a try, for showing. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..call import ModelReply, reply_of
 from ..event import CallAnswered, CallFailed, CallIntended, Stamped
 from ..fates import Fates
-from ..fold import Spend
+from ..spend import NO_SPEND, Spend, spend_of
 from .safe import safe_line
 from .summary import dollars
 from .units import show_count
@@ -50,8 +50,8 @@ class Tried:
         }
 
 
-def tries(events: Iterable[Stamped]) -> list[Tried]:
-    """Every try of the run, in the order they were sent."""
+def tries(events: Iterable[Stamped], unpriced: Collection[str]) -> list[Tried]:
+    """Every try of the run, in the order they were sent. unpriced: the models without a known price."""
     sent: dict[tuple[str, int], CallIntended] = {}
     ended: dict[tuple[str, int], CallAnswered | CallFailed] = {}
     became: dict[tuple[str, int], str] = {}
@@ -70,7 +70,7 @@ def tries(events: Iterable[Stamped]) -> list[Tried]:
                 became[key] = fates.ended(sent.get(key), event) or ""
             case _:
                 pass
-    return [_tried(sent[key], ended.get(key), became.get(key, "")) for key in sent]
+    return [_tried(sent[key], ended.get(key), became.get(key, ""), unpriced) for key in sent]
 
 
 def line(tried: Tried, *, width: int) -> str:
@@ -83,18 +83,21 @@ def line(tried: Tried, *, width: int) -> str:
     return f"{head}  {safe_line(tried.text, room)}".rstrip()
 
 
-def _tried(intent: CallIntended, end: CallAnswered | CallFailed | None, became: str) -> Tried:
+def _tried(
+    intent: CallIntended,
+    end: CallAnswered | CallFailed | None,
+    became: str,
+    unpriced: Collection[str],
+) -> Tried:
     state, text = "in flight", ""
-    spend, seconds = Spend(), 0.0
+    spend, seconds = NO_SPEND, 0.0
+    if end is not None:
+        spend, seconds = spend_of(end, intent.model, unpriced), end.seconds
     match end:
         case CallAnswered():
             state, text = "answered", _text(end.reply)
-            spend = Spend(end.spent, end.usage, unknown=int(end.usage.estimated))
-            seconds = end.seconds
         case CallFailed():
             state, text = end.kind, end.message
-            spend = Spend(end.spent, end.usage, unknown=int(end.estimated or end.usage.estimated))
-            seconds = end.seconds
         case None:
             pass
     return Tried(

@@ -150,7 +150,9 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
 
 
 def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_json: bool) -> None:
-    calls = [t for t in tries(store.events(record.id)) if _is_at(t.address, address)]
+    calls = [
+        t for t in tries(store.events(record.id), folded.unpriced) if _is_at(t.address, address)
+    ]
     node = folded.nodes.get(address)
     said: tuple[str, ...] = ()
     if node is not None or not calls:

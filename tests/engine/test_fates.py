@@ -71,7 +71,7 @@ async def ran(path: Path, answers: list[Say | Fail], run: str = "main") -> list[
 
 
 def became(events: list[Stamped]) -> list[str]:
-    return [tried.became for tried in tries(events)]
+    return [tried.became for tried in tries(events, ())]
 
 
 @pytest.mark.anyio
@@ -95,7 +95,7 @@ async def test_tries_that_fail_are_retried_until_the_last_one_has_failed(tmp_pat
     events = await ran(tmp_path / "a.db", [busy, busy, Say("{}", usage=EACH), refused], "main")
     assert became(events) == ["retried", "retried", "repaired", "failed"]
     assert fold(events).total.tries == Tries(retried=2, repaired=1, failed=1)
-    (_, again, *_), shown = tries(events), [tried.told for tried in tries(events)]
+    (_, again, *_), shown = tries(events, ()), [tried.told for tried in tries(events, ())]
     assert (again.number, shown[:2]) == (1, ["retried: busy", "retried: busy"])
     assert shown[2:] == ["repaired", "failed: request"]
 
@@ -148,7 +148,7 @@ def test_each_try_counts_once_whatever_follows_and_show_and_fold_agree(
     stamped = [Stamped(number, 0.0, event) for number, event in enumerate(lines(plan))]
     counted = fold(stamped).total.tries
     shown = NO_TRIES
-    for tried in tries(stamped):
+    for tried in tries(stamped, ()):
         shown = shown.plus(one(tried.became)) if tried.became in FATES else shown
     assert counted == shown
     assert min(counted) >= 0

@@ -20,6 +20,7 @@ from podium.engine.event import (
 )
 from podium.engine.journal import message_blob
 from podium.engine.ledger import Amount
+from podium.engine.shell.calls import tries
 from podium.engine.shell.cli import main
 from podium.engine.store import RunRecord, Store
 
@@ -176,3 +177,13 @@ async def test_resume_says_first_what_it_will_pay_again(path: Path) -> None:
     )
     assert paid_again(store, store.run("2026-a")) == ""
     store.close()
+
+
+async def test_a_call_of_a_model_without_a_price_has_no_dollars_on_its_node_either(
+    path: Path,
+) -> None:
+    store = Store.open(path, inline=True)
+    [unpriced] = tries(store.events("2026-a"), {"fast"})
+    [priced] = tries(store.events("2026-a"), ())
+    store.close()
+    assert (unpriced.as_json()["spent"]["usd"], priced.as_json()["spent"]["usd"]) == (None, 2.5)
