@@ -17,9 +17,10 @@ from .params import in_force, set_params
 from .parse import parse_expression
 from .permission import REFUSALS, permits, require
 from .problem import Problem, ProgramError, has_errors, whole
-from .program import Budget, Clock, Experiment, Model, Program, TestCase
+from .program import Budget, Clock, Model, Program
 from .scope import Files
 from .source import EXPRESSION, Place, Source
+from .tried import Experiment, TestCase
 from .types import FLOW, TASK
 from .values import Module, Noun, Scope, Tasks
 

@@ -11,9 +11,9 @@ from .calling import Parameter, bind
 from .context import Context
 from .kinds import Spec
 from .names import did_you_mean, near
-from .program import Fault
 from .reading import amount
 from .source import Place
+from .tried import Fault
 from .types import CALLS, SHARE, TIME, either
 from .values import BAD, Scope, Unknown, Value
 

@@ -16,20 +16,17 @@ from .program import (
     Budget,
     Compare,
     Condition,
-    Experiment,
-    Fault,
     Flow,
     Model,
     OutputField,
-    Reply,
     Role,
     Scalar,
     Task,
-    TestCase,
     Verifier,
 )
 from .reading import as_int, items, show
 from .source import Place
+from .tried import Experiment, Fault, Reply, TestCase
 from .values import Fields, Items, Noun, Tasks, Unknown, Value, Word, is_condition
 
 SIMULATED = Tasks(

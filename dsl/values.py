@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeGuard
 
-from . import program, syntax
+from . import program, syntax, tried
 from .calls import Form
 from .source import Place, Source, Span
 from .types import (
@@ -259,7 +259,7 @@ Value = (
     | program.Budget
     | program.Clock
     | program.Condition
-    | program.Fault
+    | tried.Fault
     | program.Flow
 )
 
@@ -298,7 +298,7 @@ _TYPES: tuple[tuple[tuple[type, ...], Type], ...] = (
     ((program.Clock,), CLOCK),
     ((program.Endpoint,), ENDPOINT),
     ((program.EnvRef,), ENV),
-    ((program.Fault,), FAULT),
+    ((tried.Fault,), FAULT),
     ((program.Model,), Plain("model")),
     ((program.Role,), Plain("role")),
     ((program.Verifier,), VERIFIER),

@@ -13,8 +13,9 @@ from podium.dsl.faults import FAULTS
 from podium.dsl.library import Library
 from podium.dsl.parse import parse
 from podium.dsl.problem import Problem
-from podium.dsl.program import Fault, Program, TestCase
+from podium.dsl.program import Program
 from podium.dsl.source import Source
+from podium.dsl.tried import Fault, TestCase
 from podium.dsl.types import TIME
 
 from ..outcome import Failed, Paused

@@ -17,8 +17,8 @@ from podium.dsl.program import (
     Flag,
     Not,
     Plateau,
-    TestCase,
 )
+from podium.dsl.tried import TestCase
 
 from ..condition import COMPARE, names
 from ..event import CallAnswered, CallFailed, CallIntended, RunEnded, Stamped

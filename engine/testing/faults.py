@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from podium.dsl import program
+from podium.dsl import tried
 
 from .spots import is_at
 
@@ -196,7 +196,7 @@ class Placed:
         return self.where in ("", model) or is_at(address, self.where)
 
 
-def placed(given: program.Fault) -> Placed:
+def placed(given: tried.Fault) -> Placed:
     """A fault of a `test` block, as the simulator takes it."""
     args = given.args
     match given.name:

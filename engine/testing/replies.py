@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
-from podium.dsl.program import Program, Reply
+from podium.dsl.program import Program
+from podium.dsl.tried import Reply
 
 from ..call import ModelCall
 from .agents import Speak, Speech

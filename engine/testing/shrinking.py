@@ -13,8 +13,8 @@ from podium.dsl.format import FormatError, format_text, same
 from podium.dsl.library import Library
 from podium.dsl.parse import parse
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import Fault
 from podium.dsl.source import Source
+from podium.dsl.tried import Fault
 from podium.dsl.types import TIME
 
 from ..verify import Bindings

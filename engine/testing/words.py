@@ -4,8 +4,9 @@ from typing import assert_never
 
 from podium.dsl.faults import FAULTS
 from podium.dsl.kinds import Spec
-from podium.dsl.program import AllOf, AnyOf, Compare, Condition, Fault, Flag, Not, Plateau
+from podium.dsl.program import AllOf, AnyOf, Compare, Condition, Flag, Not, Plateau
 from podium.dsl.syntax import Call, Duration, Expr, Money, TokenCount
+from podium.dsl.tried import Fault
 from podium.dsl.types import CALLS, TIME
 
 from .trees import NOWHERE, call, calls, percent, text

@@ -14,8 +14,9 @@ from podium.dsl.compile import (
 from podium.dsl.faults import FAULTS
 from podium.dsl.library import MemoryLibrary
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import AnyOf, Budget, Compare, Fault, Flag, Not, Reduce, Then
+from podium.dsl.program import AnyOf, Budget, Compare, Flag, Not, Reduce, Then
 from podium.dsl.source import Source
+from podium.dsl.tried import Fault
 
 NOUNS = '''
 role writer { prompt = """{{ task.statement }}""" }

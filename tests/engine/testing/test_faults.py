@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from podium.dsl.faults import FAULTS as LANGUAGE
-from podium.dsl.program import Fault
+from podium.dsl.tried import Fault
 from podium.engine.testing import FAULTS, Placed, Schedule, name_of, placed, schedule, simpler
 from podium.engine.testing.faults import Crash, Cut, Outage, Slow, VerifierError
 from podium.engine.testing.handmade import HERE
