@@ -22,6 +22,8 @@ from .source import Place, Source
 
 Scalar = str | int | float | bool | None
 OnExhausted = Literal["best", "vote", "shrink", "pause", "fail"]
+ToolKind = Literal["submit", "notes", "function", "mcp", "shell", "read", "write", "edit", "python"]
+ContextPolicy = Literal["keep", "drop_oldest", "summarise", "restart"]
 
 # --- quantities ----------------------------------------------------------------------------------
 
@@ -188,11 +190,31 @@ class OutputField:
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """Something that an agent may call. kind function: one of the user's, args `ref` ("pkg.mod:attr").
+
+    args: of submit `times`; of an MCP server `command` or `url`.
+    once: a call of which it is not known whether it was made is not made again.
+    """
+
+    name: str
+    kind: ToolKind
+    args: Mapping[str, "Scalar | tuple[Scalar, ...]"] = field(
+        default_factory=dict[str, "Scalar | tuple[Scalar, ...]"]
+    )
+    timeout_s: float = 60.0
+    inflight: int | None = None
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Role:
     """model None: the team's, else the run's (already chosen in `Program.default_model`).
 
     takes is what its prompt mentions: {"task"} Task -> Attempt, {"attempt"} Attempt -> Attempt,
     {"attempts"} Many -> Attempt, both Many -> Many.
+    turns: how many requests an agent with tools makes at most. context: what it does once its history does
+    not fit into the window.
     """
 
     name: str
@@ -206,6 +228,8 @@ class Role:
     sampling: Sampling = Sampling()
     budget: Budget | None = None
     takes: frozenset[str] = frozenset({"task"})
+    tools: tuple[Tool, ...] = ()
+    context: ContextPolicy = "keep"
 
 
 @dataclass(frozen=True, slots=True)

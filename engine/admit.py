@@ -3,7 +3,7 @@
 `admit` is one synchronous function over the queue, the ledger and the fleet. Nobody waits with money in
 hand and nobody waits with a slot in hand, so there is no deadlock and nothing idle is held.
 
-A call waits in one of two places. In its pool (of a model, or of a verifier) it waits for a slot: first
+A call waits in one of two places. In its pool (of a model, a verifier or a tool) it waits for a slot: first
 comes the account above runs that was served least, of its runs the least served one, then its team and
 its node, whose own calls come in order of arrival. Pools whose models stand on the same servers take turns
 in the same way. In the line of the account that refused it, a call waits for money: first come, first
@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 
 import anyio
 
-from .call import BudgetExhausted, Call, ModelCall, Replica, VerifierCall, digest
+from .call import BudgetExhausted, Call, ModelCall, Replica, ToolUse, VerifierCall, digest
 from .fair import REMEMBERED, Turns
 from .fleet import Fleet
 from .ledger import NOTHING, Amount, Hold, Ledger, Refused
@@ -27,6 +27,8 @@ from .placing import prefix_of
 
 # Calls of one verifier at a time, where it does not say.
 VERIFIER_INFLIGHT = 8
+# Calls of one tool at a time, likewise.
+TOOL_INFLIGHT = 16
 # Calls moved from an account's line to full pools in one go, while something that is held there will
 # wake the line again: it bounds what an event costs when both money and slots are short.
 MOVES = 16
@@ -70,7 +72,7 @@ class Waiting:
 
 @dataclass(slots=True, eq=False)
 class Grant:
-    """The right to send one try. replica and hold are None for a verifier.
+    """The right to send one try. replica and hold are None for a verifier and for a tool.
 
     `leave` gives the slot back, `settle` ends the hold at what the try cost; both wake who can go now,
     and both may be called again without effect.
@@ -101,9 +103,9 @@ class Grant:
 class Queue:
     """All that waits, with the ledger and the fleet it waits for.
 
-    A verifier's pool lasts while somebody waits there or is judged: tasks have verifiers of their own, so
-    they may be as many as the tasks. busy: the pools where somebody may wait. served: what the accounts
-    above all others were served, in all pools; level: of the one that went last.
+    A verifier's or a tool's pool (judges) lasts while somebody waits there or is served: tasks have verifiers
+    of their own, so they may be as many as the tasks. busy: the pools where somebody may wait. served: what
+    the accounts above all others were served, in all pools; level: of the one that went last.
     """
 
     ledger: Ledger
@@ -128,6 +130,10 @@ class Queue:
             case VerifierCall():
                 pool, group = verifier_pool(call), ""
                 self.judges[pool] = call.verifier.inflight or VERIFIER_INFLIGHT
+            case ToolUse(tool=tool):
+                wanted = digest([tool.kind, dict(tool.args)])
+                pool, group = f"tool {tool.name} {wanted[:16]}", ""
+                self.judges[pool] = tool.inflight or TOOL_INFLIGHT
         node = call.address.rpartition("/")[0]
         path = (*self._above(call.account), *((f"team {group}", node) if group else (node,)))
         prefix = prefix_of(call) if self.fleet.shares(pool) else 0

@@ -19,6 +19,8 @@ from .call import (
     ModelReply,
     Pausing,
     Reply,
+    ToolReply,
+    ToolUse,
     VerifierCall,
     request_digest,
 )
@@ -52,10 +54,16 @@ async def ask_model(here: Here, call: ModelCall) -> ModelReply:
     return reply
 
 
+async def ask_tool(here: Here, call: ToolUse) -> ToolReply:
+    reply = await ask(here, call)
+    assert isinstance(reply, ToolReply)
+    return reply
+
+
 def _mark(here: Here, call: Call) -> str:
-    """What names the call in decisions: a model call's address, a verifier call's content, whoever asks."""
+    """What names the call in decisions: its address; of a verifier its content, whoever asks."""
     match call:
-        case ModelCall(address=address):
+        case ModelCall(address=address) | ToolUse(address=address):
             return address
         case VerifierCall(verifier=verifier):
             return f"{here.world.program.name}/{verifier.name}.{request_digest(call)[:32]}"
@@ -122,19 +130,19 @@ async def _reach(here: Here, mark: str) -> None:
 
 async def _only_known(here: Here, call: Call) -> None:
     """Stop here on the way back to where a budget was cut, if the call had not begun then."""
-    is_new = isinstance(call, ModelCall) and not here.world.known(call.address)
+    is_new = not isinstance(call, VerifierCall) and not here.world.known(call.address)
     if is_new and any(guard.cut is not None for guard in here.guards):
         await anyio.sleep_forever()
 
 
 async def _in_time(here: Here, call: Call) -> None:
-    """After a deadline a life still reads what earlier ones were answered, and asks no model anything more."""
+    """After a deadline a life still reads what earlier ones were answered, and asks no model or tool more."""
     now = anyio.current_time()
     late = [guard for guard in here.guards if guard.due < now + READING_S]
     if late and here.world.known(call.address):
         for guard in late:
             guard.allow(now)
-    elif isinstance(call, ModelCall) and any(guard.due <= now for guard in late):
+    elif not isinstance(call, VerifierCall) and any(guard.due <= now for guard in late):
         await anyio.sleep_forever()
 
 

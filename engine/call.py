@@ -10,15 +10,28 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-from podium.dsl.program import Endpoint, Model, Sampling, Task, Verifier
+from podium.dsl.program import Endpoint, Model, Sampling, Task, Tool, Verifier
 
 from .value import Json, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    role: Literal["system", "user", "assistant"]
+    """calls: of tools, in an assistant's. answers: the id of the call that a tool's message is the result of."""
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    calls: tuple["ToolCall", ...] = ()
+    answers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A tool as a model is told of it. parameters: a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +55,7 @@ class ModelCall:
     seed: int | None = None
     salt: str = ""
     urgency: int = 0
+    tools: tuple[Offer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +70,24 @@ class VerifierCall:
     text: str
 
 
-Call = ModelCall | VerifierCall
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """Call name, which is one that tool offers, with arguments that its schema takes. Costs $0.
+
+    workspace: the agent's, by the name that its tools know it by; tree: what it held before. Both are empty
+    for a tool that works outside of one.
+    """
+
+    address: str
+    account: str
+    tool: Tool
+    name: str
+    arguments: Mapping[str, Json]
+    workspace: str = ""
+    tree: str = ""
+
+
+Call = ModelCall | VerifierCall | ToolUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +168,19 @@ class VerifierReply:
     verdict: Verdict
 
 
-Reply = ModelReply | VerifierReply
+@dataclass(frozen=True, slots=True)
+class ToolReply:
+    """text: for the model, cleaned and of bounded length. failed: the tool says, or is said to have, failed.
+
+    tree: what its workspace held afterwards.
+    """
+
+    text: str
+    failed: bool = False
+    tree: str = ""
+
+
+Reply = ModelReply | VerifierReply | ToolReply
 Handler = Callable[[Call], Awaitable[Reply]]
 
 
@@ -194,6 +237,8 @@ FailureKind = Literal[
     "protocol",  # what came back is no answer in this protocol (HTML, broken JSON)
     "verifier",  # the verifier raised, timed out, or returned no score
     "reply",  # the reply is empty or cut by its cap
+    "turns",  # an agent's turns ran out before it answered
+    "tool",  # a tool cannot be had: its function or its server is not there
 ]
 
 
@@ -297,12 +342,16 @@ def reply_body(reply: Reply) -> dict[str, Json]:
             return body | ({"tool_calls": calls} if calls else {})
         case VerifierReply(verdict=verdict):
             return {"verdict": asdict(verdict)}
+        case ToolReply(text=text, failed=failed, tree=tree):
+            return {"result": text, "failed": failed, "tree": tree}
 
 
 def reply_of(body: Mapping[str, Any]) -> Reply:
     """The reply whose body this is. Raises TypeError or KeyError on another shape."""
     if "verdict" in body:
         return VerifierReply(Verdict(**body["verdict"]))
+    if "result" in body:
+        return ToolReply(body["result"], body["failed"], body["tree"])
     values = dict(body)
     values["usage"] = usage_of(values["usage"])
     values["tool_calls"] = tuple(ToolCall(**call) for call in values.get("tool_calls", ()))
@@ -323,14 +372,16 @@ def request_digest(call: Call) -> str:
     """What makes two calls the same request: everything the answer may depend on, but not address or account."""
     match call:
         case ModelCall():
+            offered = {"tools": [asdict(offer) for offer in call.tools]} if call.tools else {}
             return digest(
                 {
                     "model": call.model,
-                    "messages": [[m.role, m.content] for m in call.messages],
+                    "messages": [_said(message) for message in call.messages],
                     "max_output": call.max_output,
                     "sampling": call.sampling,
                     "schema": call.schema,
                     "seed": call.seed,
+                    **offered,
                 }
             )
         case VerifierCall():
@@ -342,3 +393,20 @@ def request_digest(call: Call) -> str:
                     "text": call.text,
                 }
             )
+        case ToolUse():
+            return digest(
+                {
+                    "tool": [call.tool.kind, dict(call.tool.args)],
+                    "name": call.name,
+                    "arguments": call.arguments,
+                    "tree": call.tree,
+                }
+            )
+
+
+def _said(message: Message) -> list[Json]:
+    """What a request depends on of message; of one without tools as stores of earlier versions have it."""
+    said: list[Json] = [message.role, message.content]
+    if message.calls or message.answers:
+        said += [[[one.id, one.name, one.text] for one in message.calls], message.answers]
+    return said

@@ -3,7 +3,8 @@ answer and settlement on disk.
 
 Each step is a small function of its own; this file's order is the order of the promises, and it is long so that
 they stand beside each other. An answered call costs nothing again; what may be paid is held before it is sent;
-what was sent is settled once, however it ended; no answer is used before it is on disk.
+what was sent is settled once, however it ended; no answer is used before it is on disk. A call of a tool that an
+earlier life left without an answer is made again, unless the tool is declared `once`.
 """
 
 import math
@@ -27,14 +28,18 @@ from .call import (
     Client,
     Handler,
     Interrupted,
+    Message,
     ModelCall,
     ModelReply,
     Pausing,
     Reply,
+    ToolReply,
+    ToolUse,
     Usage,
     VerifierBroken,
     VerifierCall,
     VerifierReply,
+    canonical,
     reply_body,
     request_digest,
 )
@@ -49,8 +54,19 @@ from .value import Verdict
 
 Pace = Callable[[], Awaitable[None]]
 Verify = Callable[[VerifierCall], Awaitable[Verdict]]
+Use = Callable[[ToolUse], Awaitable[ToolReply]]
 # A verifier that errs so often running says nothing about the attempts.
 BROKEN_AFTER = 3
+# What the model is told of a call that may have been made, and may not be made twice.
+MADE_ONCE = (
+    "It is not known whether this call was made: the run was stopped meanwhile, and the tool is not to be called"
+    " twice for the same. Find out what it did before you call it again."
+)
+
+
+async def no_tool(call: ToolUse) -> ToolReply:
+    """What stands for the tools of a run that has none."""
+    raise CallError("tool", f"no tool {call.name} is at hand here")
 
 
 class Gate:
@@ -94,7 +110,8 @@ class Gate:
 
 @dataclass(slots=True)
 class Path:
-    """What the calls of one run pass through. verify raises CallError("verifier") where it fails."""
+    """What the calls of one run pass through. verify raises CallError("verifier") where it fails, use
+    CallError("tool") where there is no such tool: what goes wrong in one is its reply."""
 
     journal: Journal
     admission: Admission
@@ -107,6 +124,7 @@ class Path:
     reuse: Reuse | None = None
     salt: str = ""
     pace: Pace = anyio.lowlevel.checkpoint
+    use: Use = no_tool
     errors: dict[str, int] = field(default_factory=dict[str, int])
     judging: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
 
@@ -124,6 +142,7 @@ def handler(
     reuse: Reuse | None = None,
     salt: str = "",
     pace: Pace = anyio.lowlevel.checkpoint,
+    use: Use = no_tool,
 ) -> Handler:
     """The run's door to the world. models by name, for their prices; chance spreads resends.
     pools: the fleet's names of models that it knows under another than the program's.
@@ -134,7 +153,9 @@ def handler(
     after which the gate is closed), Diverged. Cancelled, a call in flight is charged at its hold and
     leaves no slot, no hold and no stream behind.
     """
-    path = Path(journal, admission, client, models, verify, chance, gate, pools, reuse, salt, pace)
+    path = Path(
+        journal, admission, client, models, verify, chance, gate, pools, reuse, salt, pace, use
+    )
 
     async def call(call: Call) -> Reply:
         request = request_digest(call)
@@ -145,6 +166,8 @@ def handler(
         try:
             if isinstance(call, VerifierCall):
                 return await _judge_once(path, call, request)
+            if isinstance(call, ToolUse):
+                return await _used(path, call, request)
             return await _reused(path, call, request) or await _with_retries(path, call, request)
         except Pausing as pausing:
             gate.interrupt(pausing.cause)
@@ -173,6 +196,21 @@ async def _judge_once(path: Path, call: VerifierCall, request: str) -> Reply:
     finally:
         del path.judging[request]
         ready.set()
+
+
+async def _used(path: Path, call: ToolUse, request: str) -> Reply:
+    """The tool's reply. One that is to be called once, and was in the air when an earlier life ended or was cut,
+    is not called again."""
+    number = path.journal.tries(call.address)
+    if not (call.tool.once and number):
+        return await _with_retries(path, call, request)
+    path.gate.check(call)
+    reply = ToolReply(MADE_ONCE, failed=True, tree=call.tree)
+    at, account = call.address, call.account
+    intent = CallIntended(at, number, account, "tool", request, NOTHING, replica=call.name)
+    answer = CallAnswered(at, number, account, NOTHING, UNTOLD, reply_body(reply), 0.0)
+    await path.journal.commit([intent, answer])
+    return reply
 
 
 async def _reused(path: Path, call: ModelCall, request: str) -> Reply | None:
@@ -336,6 +374,12 @@ async def _intend(one: _Try, request: str) -> None:
         case VerifierCall():
             texts = []
             intent = CallIntended(call.address, number, call.account, "verifier", request, held)
+        case ToolUse():
+            names, texts = message_texts([Message("tool", canonical(call.arguments).decode())])
+            at, account = call.address, call.account
+            intent = CallIntended(
+                at, number, account, "tool", request, held, replica=call.name, messages=names
+            )
         case _:
             assert_never(call)
     await one.path.journal.commit([intent], texts)
@@ -355,6 +399,8 @@ async def _send(one: _Try) -> Reply:
             if verdict.score is not None and not math.isfinite(verdict.score):
                 raise CallError("verifier", f"the score {verdict.score} is not a finite number")
             return VerifierReply(verdict)
+        case ToolUse():
+            return await path.use(call)
 
 
 async def _answer(one: _Try, reply: Reply) -> Reply:
@@ -388,8 +434,8 @@ async def _answer(one: _Try, reply: Reply) -> Reply:
 def _tell_answer(path: Path, call: Call, grant: Grant, charge: Amount) -> None:
     if isinstance(call, VerifierCall):
         path.errors[verifier_pool(call)] = 0
+    if grant.replica is None:
         return
-    assert grant.replica is not None
     assert grant.hold is not None
     fleet, held = path.admission.fleet, grant.hold.amount
     fleet.answered(grant.replica, anyio.current_time())

@@ -51,6 +51,8 @@ class NodeStarted:
 class CallIntended:
     """On disk before a byte leaves. request: its digest; held: the worst case of this try, from 0.
 
+    kind: model, verifier or tool. replica: where a model is asked; of a tool its name.
+
     messages: digests of the messages' texts, in order (`role:sha256`), kept once as blobs; of many messages one
     digest, `list:sha256`, of a text that lists them.
     """

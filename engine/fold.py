@@ -157,7 +157,7 @@ class Fold:
             case CallIntended(address=address):
                 self._open[(address, event.try_)] = event
                 self._again(event)
-                self._busy(address, f"asks {event.model}" if event.model else "is judged")
+                self._busy(address, _doing(event))
             case CallAnswered(address=address):
                 self._settle(event)
             case CallFailed(address=address):
@@ -393,3 +393,13 @@ def fold(events: Iterable[Stamped], unpriced: frozenset[str] = frozenset()) -> F
 def _up(address: str) -> str | None:
     """The address one segment shorter; None above the first."""
     return address.rpartition("/")[0] or None
+
+
+def _doing(intent: CallIntended) -> str:
+    match intent.kind:
+        case "model":
+            return f"asks {intent.model}"
+        case "tool":
+            return f"uses {intent.replica}"
+        case _:
+            return "is judged"

@@ -328,9 +328,11 @@ def _lost(intent: CallIntended) -> CallFailed:
 
 
 def message_blob(message: Message) -> tuple[str, str]:
-    """The digest under which a message's text is kept, `role:sha256`, and the text."""
-    found = hashlib.sha256(message.content.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{message.role}:{found}", message.content
+    """The digest under which a message's text is kept, `role:sha256`, and the text: calls of tools as lines."""
+    calls = (f"{call.name} {call.text}" for call in message.calls)
+    text = "\n".join((*((message.content,) if message.content else ()), *calls))
+    found = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{message.role}:{found}", text
 
 
 def message_texts(

@@ -69,7 +69,7 @@ class Past:
                 if intent.kind == "verifier":
                     self.verdicts[intent.request] = stamped.number
                     self.judged.append(event.address)
-                else:
+                elif intent.kind == "model":
                     self.fresh.clear()
                     self.judged.clear()
             case CallFailed() as event:

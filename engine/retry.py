@@ -26,6 +26,8 @@ TRIES: dict[FailureKind, int] = {
     "model": 1,
     "overflow": 1,
     "reply": 1,
+    "turns": 1,
+    "tool": 1,
 }
 FIRST_S = 1.0
 LONGEST_S = 60.0

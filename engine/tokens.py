@@ -5,7 +5,7 @@ normalised text over 3,000 random Unicode strings, and normalising first can mak
 the bound takes the longest of the raw, NFC and NFKC forms.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 from unicodedata import normalize
@@ -14,9 +14,8 @@ import orjson
 
 from podium.dsl.program import Price
 
-from .call import CallError, Message, ModelCall, ModelReply, Usage
+from .call import CallError, Message, ModelCall, ModelReply, Offer, Usage
 from .ledger import NOTHING, Amount
-from .value import Json
 
 # Role markers cost 3 to 8 tokens, the start and the generation prompt 20, hidden system texts of
 # some templates about 100.
@@ -24,6 +23,8 @@ PER_MESSAGE = 16
 PER_CALL = 256
 # Templates write a schema out again with indentation.
 SCHEMA_FACTOR = 2
+# What is said of how tools are called, where a server or a template does not know them by itself.
+PER_TOOLS = 1024
 _MILLION = 1_000_000
 # The usage of a try that a server told nothing of.
 UNTOLD = Usage()
@@ -38,16 +39,31 @@ def text_bound(text: str) -> int:
     return max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
 
 
-def bound(messages: Sequence[Message], schema: Mapping[str, Json] | None) -> int:
-    """At most so many input tokens: texts, template and schema."""
-    texts = sum(text_bound(message.content) + PER_MESSAGE for message in messages)
-    extra = 0 if schema is None else SCHEMA_FACTOR * len(orjson.dumps(schema))
-    return texts + extra + PER_CALL
+def bound(call: ModelCall) -> int:
+    """At most so many input tokens: texts, template, schema and tools."""
+    texts = sum(message_bound(message) for message in call.messages)
+    extra = 0 if call.schema is None else SCHEMA_FACTOR * len(orjson.dumps(call.schema))
+    return texts + extra + tools_bound(call.tools) + PER_CALL
+
+
+def message_bound(message: Message) -> int:
+    """At most so many tokens of a message, with what a template puts around it and around calls of tools."""
+    calls = (
+        text_bound(call.id) + text_bound(call.name) + SCHEMA_FACTOR * text_bound(call.text)
+        for call in message.calls
+    )
+    called = sum(one + PER_MESSAGE for one in calls)
+    return text_bound(message.content) + text_bound(message.answers) + called + PER_MESSAGE
+
+
+def tools_bound(tools: Sequence[Offer]) -> int:
+    """At most so many tokens for telling a model of tools, in the server's form or in words."""
+    return SCHEMA_FACTOR * len(orjson.dumps(tools)) + PER_TOOLS if tools else 0
 
 
 def worst(call: ModelCall, price: Price | None) -> Amount:
     """The most one try of call can cost; 0 dollars where the price is unknown or the model free."""
-    into = bound(call.messages, call.schema)
+    into = bound(call)
     usd = 0
     if price is not None:
         usd = max(_dearest(into, call.max_output, rates) for rates in price.within(0, into))
@@ -117,4 +133,4 @@ def micro_of(tokens_times_rate: int) -> int:
 def estimate(call: ModelCall, text: str, reasoning: str = "") -> Usage:
     """The usage of a reply whose server did not tell, rounded up; never above the call's worst case."""
     output = min(call.max_output, text_bound(text) + text_bound(reasoning))
-    return Usage(input=bound(call.messages, call.schema), output=output, estimated=True)
+    return Usage(input=bound(call), output=output, estimated=True)

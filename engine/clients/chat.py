@@ -187,7 +187,7 @@ class Collector:
         most += sum(text_bound(one.name + one.text) + PER_MESSAGE for one in self._tools.calls())
         unseen = self.profile.hides_reasoning or self.finish == "length"
         return Usage(
-            input=told.input or bound(self.call.messages, self.call.schema),
+            input=told.input or bound(self.call),
             cached=told.cached,
             cache_write=told.cache_write,
             output=told.output or (cap if unseen else min(cap, most)),

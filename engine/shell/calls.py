@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..call import ModelReply, reply_of
+from ..call import ModelReply, ToolReply, reply_of
 from ..event import CallAnswered, CallFailed, CallIntended, Stamped
 from ..fates import Fates
 from ..spend import NO_SPEND, Spend, spend_of
@@ -116,6 +116,9 @@ def _tried(
 def _text(body: Mapping[str, Any]) -> str:
     reply = reply_of(body)
     if isinstance(reply, ModelReply):
+        calls = (f"{call.name} {call.text}" for call in reply.tool_calls)
+        return "\n".join((*((reply.text,) if reply.text else ()), *calls))
+    if isinstance(reply, ToolReply):
         return reply.text
     verdict = reply.verdict
     said = "" if verdict.passed is None else ", passed" if verdict.passed else ", not passed"

@@ -30,11 +30,14 @@ from ..call import (
     ModelReply,
     Replica,
     Reply,
+    ToolCall,
+    ToolUse,
     Usage,
     VerifierCall,
     VerifierReply,
     request_digest,
 )
+from ..dispatch import Use, no_tool
 from ..event import Event, NodeEnded
 from ..interpret import Result, run
 from ..ledger import Hold, Ledger, Limit
@@ -54,6 +57,7 @@ class Say:
     delay: float = 0.0
     finish: Finish = "stop"
     usage: Usage | None = None
+    calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +127,10 @@ class ScriptedClient:
         if isinstance(answer, Fail):
             raise answer.error
         into = sum(len(message.content.encode()) for message in call.messages) // 4
-        out = max(len(answer.text.encode()) // 4, int(bool(answer.text)))
+        said = answer.text + "".join(call.name + call.text for call in answer.calls)
+        out = max(len(said.encode()) // 4, int(bool(said)))
         usage = answer.usage or Usage(input=into, output=out)
-        return ModelReply(answer.text, answer.finish, usage)
+        return ModelReply(answer.text, answer.finish, usage, tool_calls=answer.calls)
 
     async def _answer(self, call: ModelCall, number: int) -> Answer:
         script = self.script
@@ -217,6 +222,7 @@ class _Desk:
     ledger: Ledger
     bindings: Mapping[str, Function]
     replicas: dict[str, Replica]
+    use: Use = no_tool
     interrupted: bool = False
     changed: anyio.Event = field(default_factory=anyio.Event)
 
@@ -231,6 +237,8 @@ class _Desk:
         if isinstance(call, VerifierCall):
             reply: Reply = VerifierReply(await judge(call, self.bindings, inline=True))
             self.memory.verdicts[request_digest(call)] = reply
+        elif isinstance(call, ToolUse):
+            reply = await self.use(call)
         else:
             reply = await self._model(call)
         self.memory.answers[call.address] = (request_digest(call), reply)
@@ -281,16 +289,17 @@ async def scripted_world(
     ledger: Ledger | None = None,
     bindings: Mapping[str, Function] | None = None,
     by: float = math.inf,
+    use: Use = no_tool,
 ) -> AsyncGenerator[World]:
     """A World over client, in memory. The ledger has the run's account open under the program's budget.
 
-    by: as in World, on the loop's clock.
+    by: as in World, on the loop's clock. use: what calls of tools come to.
     """
     memory = Memory() if memory is None else memory
     ledger = Ledger() if ledger is None else ledger
     ledger.open(_ACCOUNT, Limit.of(program.budget))
     found = {name: (await client.probe(model))[0] for name, model in program.models.items()}
-    desk = _Desk(program, client, memory, ledger, bindings or {}, found)
+    desk = _Desk(program, client, memory, ledger, bindings or {}, found, use)
     windows = {name: one.context for name, one in found.items() if one.context is not None}
     yield World(
         program,
@@ -314,6 +323,7 @@ async def play(
     ledger: Ledger | None = None,
     bindings: Mapping[str, Function] | None = None,
     by: float = math.inf,
+    use: Use = no_tool,
 ) -> Played:
     """Run program once on client and check what holds for every run: nothing held, nothing in the air."""
     memory = Memory() if memory is None else memory
@@ -321,7 +331,7 @@ async def play(
     before = len(client.seen)
     task = task if task is not None else next(iter(program.tasks), None)
     async with scripted_world(
-        program, client, memory=memory, ledger=ledger, bindings=bindings, by=by
+        program, client, memory=memory, ledger=ledger, bindings=bindings, by=by, use=use
     ) as world:
         result = await run(world, task)
     assert not client.flying, f"left in the air: {sorted(client.flying)}"

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.dsl.program import Price
-from podium.engine.call import CallError, Message, ModelCall, ModelReply, Usage
+from podium.engine.call import (
+    CallError,
+    Message,
+    ModelCall,
+    ModelReply,
+    Offer,
+    ToolCall,
+    Usage,
+)
 from podium.engine.ledger import Amount
 from podium.engine.tokens import (
     Charged,
@@ -52,9 +60,19 @@ def test_one_character_may_normalise_to_many_tokens() -> None:
 
 
 def test_messages_and_schema_are_counted_with_their_template() -> None:
-    messages = (Message("system", "abc"), Message("user", "de"))
-    assert bound(messages, None) == 5 + 2 * 16 + 256
-    assert bound(messages, {"a": 1}) == bound(messages, None) + 2 * len('{"a":1}')
+    call = ModelCall("a", "run", "m", (Message("system", "abc"), Message("user", "de")), 10)
+    assert bound(call) == 5 + 2 * 16 + 256
+    assert bound(replace(call, schema={"a": 1})) == bound(call) + 2 * len('{"a":1}')
+
+
+def test_tools_and_their_calls_are_counted_as_templates_write_them() -> None:
+    call = ask("hello", 10)
+    asked = ToolCall("c1", "look", {"at": 1}, '{"at":1}')
+    said = Message("assistant", "", (asked,))
+    with_calls = replace(call, messages=(*call.messages, said, Message("tool", "ok", answers="c1")))
+    assert bound(with_calls) == bound(call) + (2 + 4 + 2 * 8 + 16 + 16) + (2 + 2 + 16)
+    offer = Offer("look", "Looks.", {"type": "object"})
+    assert bound(replace(call, tools=(offer,))) > bound(call) + 2 * 50
 
 
 def test_the_worst_case_takes_the_dearest_kind_of_input() -> None:
@@ -69,7 +87,7 @@ def test_no_usage_within_the_bounds_costs_more_than_was_held(
 ) -> None:
     call = ask("hello", 5000)
     held = worst(call, price)
-    usage = Usage(min(used, bound(call.messages, None)), cached, written, output)
+    usage = Usage(min(used, bound(call)), cached, written, output)
     assert spent(usage, price).usd <= held.usd
     assert spent(usage, price).tokens <= held.tokens
 
@@ -87,7 +105,7 @@ def test_a_long_prompt_is_charged_whole_at_its_tier_and_held_at_the_dearest_it_m
     assert cost(Usage(input=1_001, cached=1, output=10), tiered) == 2_000 + 1 + 90
     short, long = ask("x" * 700, 100), ask("x" * 800, 100)
     assert worst(short, tiered) == worst(short, PRICE)
-    assert worst(long, tiered).usd == bound(long.messages, None) * 2 + 100 * 9
+    assert worst(long, tiered).usd == bound(long) * 2 + 100 * 9
 
 
 @pytest.mark.parametrize("cached", [20_001, 10**9])

@@ -177,7 +177,7 @@ def test_recorded_streams_are_complete_replies(server: str, name: str) -> None:
     reply = collected(SERVERS[server][name].body.encode())
     assert reply.text
     assert reply.finish == "length"
-    assert reply.usage.estimated is (reply.usage.input == bound(CALL.messages, None))
+    assert reply.usage.estimated is (reply.usage.input == bound(CALL))
 
 
 def test_recorded_usage_is_taken_as_told() -> None:
@@ -353,7 +353,7 @@ def test_a_server_that_ignores_the_cap_is_cut_off() -> None:
 def test_missing_usage_is_estimated_upwards_within_the_hold(told: list[Any]) -> None:
     reply = collected(stream(delta(content="hello"), delta("stop"), *told))
     assert reply.usage.estimated
-    assert reply.usage.input == bound(CALL.messages, None)
+    assert reply.usage.input == bound(CALL)
     assert 5 <= reply.usage.output <= CALL.max_output
     assert reply.usage.input + reply.usage.output <= worst(CALL, None).tokens
 

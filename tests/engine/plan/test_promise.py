@@ -195,7 +195,7 @@ class Server:
     def answer(self, call: ModelCall) -> Say:
         chance = random.Random(f"{self.chance.random()} {call.address}")
         text = self._text(call, chance)[: call.max_output]
-        longest = min(self.window, bound(call.messages, call.schema))
+        longest = min(self.window, bound(call))
         if self.hard:
             usage = Usage(input=longest, output=call.max_output)
         else:
