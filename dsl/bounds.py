@@ -178,15 +178,17 @@ def _cheapest(each: list[tuple[int, Bounds]], count: int) -> int:
 
 
 def _team(team: Team) -> Bounds:
-    """The calls of all rounds; a CEO may shrink it to one member and stop it, and `until` may end it early."""
-    leads = 0 if team.ceo is None else 1 if team.ceo.mode == "fixed" else team.rounds
+    """The calls of all cycles; a CEO may shrink it to one member and stop it, and `until` may end it early."""
+    leads = 0 if team.ceo is None else 1 if team.ceo.mode == "fixed" else team.rounds * team.cycles
     recruits = 0 if team.recruit is None else 1
-    extra = leads + recruits  # neither is asked twice: a reply that cannot be read changes nothing
+    around = (recruits + (team.evaluate is not None)) * team.cycles
+    extra = leads + around  # none is asked twice: a reply that cannot be read changes nothing
     each = [(kind.count, asks(kind.role)) for kind in team.members if kind.count]
     first = each[0][1]  # seat 1's
     opening, later = _round(team, each, first, opens=True), _round(team, each, first, opens=False)
-    whole = opening.then(later, team.rounds - 1)
-    least = whole.least
+    cycle = opening.then(later, team.rounds - 1)
+    whole = Bounds(0, 0, 0, 1).then(cycle, team.cycles)
+    least = whole.least + around - recruits
     if team.ceo is not None:
         least = 1
     elif team.until is not None:  # critics who agree at once leave the draft as it is

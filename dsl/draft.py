@@ -17,12 +17,12 @@ from .program import (
     Model,
     OnExhausted,
     Price,
-    Reduce,
     Role,
     Route,
     Team,
     Verifier,
     subflows,
+    verifier_of,
 )
 from .reading import as_int, as_text, as_word
 from .source import Place
@@ -125,8 +125,8 @@ def roles(node: Flow) -> Iterator[tuple[Role, str | None]]:
             yield from ((member.role, node.model) for member in node.members)
             if node.ceo is not None:
                 yield node.ceo.role, node.model
-            if node.recruit is not None:
-                yield node.recruit, node.model
+            others = (node.recruit, node.evaluate)
+            yield from ((one, node.model) for one in others if one is not None)
         case _:
             return
 
@@ -134,8 +134,8 @@ def roles(node: Flow) -> Iterator[tuple[Role, str | None]]:
 def verifiers(flow: Flow, tasks: Tasks | None) -> Iterator[Verifier]:
     """Every verifier that a run of flow on tasks may call."""
     for node in nodes(flow):
-        if isinstance(node, Reduce) and node.by is not None:
-            yield node.by
+        if (own := verifier_of(node)) is not None:
+            yield own
     seen: set[int] = set()
     for task in tasks.tasks if tasks is not None else ():
         if task.verify is not None and id(task.verify) not in seen:

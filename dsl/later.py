@@ -2,7 +2,7 @@
 
 from .draft import Draft, nodes, roles, used_models, verifiers
 from .evaluate import Evaluator
-from .program import Reduce
+from .program import verifier_of
 from .prompts import roots
 from .values import Later
 from .verifiers import NOT_YET
@@ -21,7 +21,7 @@ def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
     if draft.tasks is not None:
         found += draft.tasks.later
         _ignored(evaluator, draft.tasks.ignored)
-    places = {id(n.by): n.place for n in nodes(draft.flow) if isinstance(n, Reduce)}
+    places = {id(verifier_of(n)): n.place for n in nodes(draft.flow)}
     for verifier in verifiers(draft.flow, draft.tasks):
         if verifier.kind in NOT_YET:
             place = places.get(id(verifier), draft.task_place)

@@ -351,7 +351,10 @@ class Ceo:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """Collaborating agents; A -> Attempt. size is the number of seats; the kinds in members add up to it."""
+    """Collaborating agents; A -> Attempt. size is the number of seats; the kinds in members add up to it.
+
+    rounds: of each cycle. execute and evaluate: at the end of each.
+    """
 
     label: str
     place: Place
@@ -368,6 +371,14 @@ class Team:
     last: int | None = None
     rounds: int = 2
     until: Condition | None = None
+    cycles: int = 1
+    execute: Verifier | None = None
+    evaluate: Role | None = None
+
+    @property
+    def closes(self) -> bool:
+        """Whether a cycle's end says if its solution is accepted."""
+        return self.execute is not None or self.evaluate is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,6 +520,17 @@ def subflows(flow: Flow) -> tuple[Flow, ...]:
             return (inner,)
         case Agent() | Team() | Same() | Reduce():
             return ()
+
+
+def verifier_of(flow: Flow) -> Verifier | None:
+    """The verifier that flow itself names."""
+    match flow:
+        case Reduce(by=by):
+            return by
+        case Team(execute=execute):
+            return execute
+        case _:
+            return None
 
 
 # --- the whole -----------------------------------------------------------------------------------

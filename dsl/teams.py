@@ -10,7 +10,7 @@ from .kinds import TEAM_CONDITION_NAMES
 from .names import either
 from .nouns import seen
 from .problem import Label
-from .program import Ceo, Condition, Member, Model, Role, Team
+from .program import Ceo, Condition, Member, Model, Role, Team, Verifier
 from .reading import as_int, as_word, items, setting
 from .shapes import stand_in
 from .types import ROLE
@@ -47,6 +47,9 @@ def team(context: Context, bound: Bound) -> Value:
         last,
         as_int(bound.value("rounds"), 2),
         _until(context, bound),
+        as_int(bound.value("cycles"), 1),
+        _execute(context, bound),
+        _evaluate(context, bound),
     )
     _contradictions(context, bound, made)
     context.mark(made, tuple(_later(bound, made)))
@@ -181,11 +184,12 @@ def _ceo(context: Context, bound: Bound) -> Ceo | None:
 
 
 def _outside(context: Context, bound: Bound, name: str) -> Role | None:
-    """A role beside the members: it too has no attempt of its own."""
+    """A role beside the members: it too has no attempt of its own; one that evaluates is shown the team's."""
     value = bound.value(name)
     if not isinstance(value, Role):
         return None
-    for word in sorted(value.takes & {"attempt", "attempts"}):
+    absent = {"attempts"} if name == "evaluate" else {"attempt", "attempts"}
+    for word in sorted(value.takes & absent):
         context.error(
             "E206",
             f"`{value.name}` mentions `{word}`, which `{name}` does not have",
@@ -194,6 +198,35 @@ def _outside(context: Context, bound: Bound, name: str) -> Role | None:
             secondary=_prompt(context, value),
         )
     return value
+
+
+def _execute(context: Context, bound: Bound) -> Verifier | None:
+    """The verifier at the end of a cycle, whose verdict the team reads."""
+    value = bound.value("execute")
+    if not isinstance(value, Verifier):
+        return None
+    if value.use == "final":
+        context.error(
+            "E212",
+            f"`execute` shows its verdict to the team, and those of `{value.kind}` here are final",
+            bound.at("execute"),
+            help=f"write `use = always` in `{value.kind}(…)` if the team may know it",
+        )
+    return value
+
+
+def _evaluate(context: Context, bound: Bound) -> Role | None:
+    role = _outside(context, bound, "evaluate")
+    if role is None or role.output is None:
+        return role
+    if not any(f.name == "accepted" and f.type == "bool" and not f.is_list for f in role.output):
+        context.error(
+            "E205",
+            f"`{role.name}` cannot say whether it accepts a solution",
+            bound.at("evaluate"),
+            help="give it `output = { accepted: bool, advice: text }`, or no `output` at all",
+        )
+    return role
 
 
 # --- settings ------------------------------------------------------------------------------------
@@ -241,12 +274,11 @@ def _contradictions(context: Context, bound: Bound, made: Team) -> None:
 def _later(bound: Bound, made: Team) -> list[Later]:
     """What the settings ask for that does not run yet."""
     names: list[str] = ["style"] if made.style == "work" else []
-    names += ["order"] if made.order in ("relay", "ceo") else []
     off: dict[str, int | str] = {
-        "cycles": 1, "workspace": "private", "claims": "none", "compat": "none"
+        "workspace": "private", "claims": "none", "compat": "none"
     }  # fmt: skip
     names += [n for n in off if bound.known(n) and _differs(bound.value(n), off[n])]
-    names += [name for name in ("execute", "evaluate", "turns") if bound.given(name)]
+    names += ["turns"] if bound.given("turns") else []
     return [Later(f"{setting(n, bound.value(n))} of `team`", bound.at(n)) for n in names]
 
 

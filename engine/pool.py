@@ -299,8 +299,8 @@ def may_ask_more(flow: Flow) -> bool:
     match flow:
         case Agent():
             return False
-        case Team(rounds=rounds):
-            return rounds > 1
+        case Team(rounds=rounds, cycles=cycles, evaluate=evaluate):
+            return rounds * cycles > 1 or evaluate is not None
         case Then() | Limited():
             return any(map(may_ask_more, subflows(flow)))
         case Same() | Reduce():

@@ -158,12 +158,11 @@ def _facts(here: Here, condition: Condition, value: Value, number: int, stale: i
     )
 
 
-def spent(here: Here, number: int) -> Amount:
-    """What the enclosing account has settled by now: a decision, since siblings spend from it too."""
+def spent(here: Here, at: int | str) -> Amount:
+    """What the enclosing account has settled by now, at the end of round or cycle at: a decision, since siblings
+    spend from it too."""
     account = here.world.ledger.accounts[here.account]
-    return Amount(
-        *here.recorder.decide(here.address, f"spent.{number}", lambda: list(account.spent))
-    )
+    return Amount(*here.recorder.decide(here.address, f"spent.{at}", lambda: list(account.spent)))
 
 
 def _rank(value: Value, better: Better) -> Rank:

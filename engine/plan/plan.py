@@ -26,12 +26,12 @@ from podium.dsl.program import (
     Limited,
     Parallel,
     Program,
-    Reduce,
     Role,
     Route,
     Task,
     Team,
     subflows,
+    verifier_of,
 )
 
 from .amounts import NOTHING, Amounts, cheapest
@@ -82,7 +82,7 @@ def plan(program: Program) -> Plan:
 
 def _topics(program: Program) -> Iterator[tuple[str, Topic]]:
     tasks = program.tasks or (_NO_TASK,)
-    others = [flow.by for flow in _all(program.flow) if isinstance(flow, Reduce)]
+    others = [verifier_of(flow) for flow in _all(program.flow)]
     row = f"1-{len(tasks)}.row" if len(tasks) > 1 else ""
     for task in tasks:
         evidence = max(evidence_of(verifier) for verifier in (task.verify, *others))
@@ -140,8 +140,10 @@ def _is_not_added_up(flow: Flow) -> bool:
     match flow:
         case Parallel(split=split):
             return split == "even"
-        case Team(size=size, rounds=rounds):
-            return size * rounds > _LARGE or any(role.budget is not None for role in everyone(flow))
+        case Team(size=size, rounds=rounds, cycles=cycles):
+            return size * rounds * cycles > _LARGE or any(
+                role.budget is not None for role in everyone(flow)
+            )
         case _:
             return False
 

@@ -149,11 +149,14 @@ def _team(models: Models, team: Team) -> Iterator[tuple[str, Json]]:
     ]
     yield "members", members
     yield "ceo", "none" if team.ceo is None else _ceo(models, team.ceo, team.model)
-    recruit = team.recruit
-    yield (
-        "recruit",
-        "none" if recruit is None else {"role": recruit.name, **_role(models, recruit, team.model)},
-    )
+    yield "recruit", _outside(models, team.recruit, team.model)
+    yield "cycles", team.cycles
+    yield "execute", "none" if team.execute is None else team.execute.name
+    yield "evaluate", _outside(models, team.evaluate, team.model)
+
+
+def _outside(models: Models, role: Role | None, model: str | None) -> Json:
+    return "none" if role is None else {"role": role.name, **_role(models, role, model)}
 
 
 def _ceo(models: Models, ceo: Ceo, model: str | None) -> dict[str, Json]:

@@ -16,6 +16,13 @@ from ..team.board import SYSTEM
 from ..team.ceo import ASSIGNMENT_TOKENS, DEFAULT_OUTPUT, DIRECTION_TOKENS, may_set, question
 from ..team.ceo import DEFAULT_SYSTEM as CEO_SYSTEM
 from ..team.ceo import output as ceo_output
+from ..team.cycle import (
+    ADVICE_TOKENS,
+    EVALUATOR_OUTPUT,
+    EVALUATOR_QUESTION,
+    EVALUATOR_SYSTEM,
+    EVIDENCE_TOKENS,
+)
 from ..team.lead import PERSONA_TOKENS
 from ..team.machine import Phase, phases, roles
 from .amounts import NOTHING, Amounts, least_call
@@ -53,18 +60,17 @@ def given_by(models: Models, flow: Team, given: Given) -> Given:
 
 
 def everyone(flow: Team) -> list[Role]:
-    """The roles that flow asks, CEO and recruiter included."""
-    extra = [] if flow.ceo is None else [flow.ceo.role]
-    return [
-        *(member.role for member in flow.members),
-        *extra,
-        *([] if flow.recruit is None else [flow.recruit]),
-    ]
+    """The roles that flow asks, CEO, recruiter and evaluator included."""
+    chief = None if flow.ceo is None else flow.ceo.role
+    others = (chief, flow.recruit, flow.evaluate)
+    return [*(member.role for member in flow.members), *(one for one in others if one is not None)]
 
 
 @dataclass(slots=True)
 class _Rounds:
-    """posts: the whole board. longest: one post. said: how many there are. spoken: roles that gave a solution."""
+    """posts: the whole board. longest: one post. said: how many there are. outside: posts of no member.
+    spoken: roles that gave a solution. number: of the round.
+    """
 
     models: Models
     flow: Team
@@ -73,28 +79,62 @@ class _Rounds:
     posts: Size = EMPTY
     longest: Size = EMPTY
     said: int = 0
+    outside: Size = EMPTY
+    number: int = 0
     spoken: set[Role] = field(default_factory=set[Role])
 
     def total(self) -> Amounts:
-        flow = self.flow
-        self._post(self.given.width, reply(self.given.text).plus(Size(0, _HEAD // 2, _HEAD)))
-        total = NOTHING if flow.recruit is None else self._recruiter(flow.recruit)
+        flow, total = self.flow, NOTHING
+        came = reply(self.given.text).plus(Size(0, _HEAD // 2, _HEAD))
+        self._tell(self.given.width, came)
         before: Amounts | None = None
-        for number in range(1, flow.rounds + 1):
-            here = self._round(number)
+        for cycle in range(1, flow.cycles + 1):
+            here = self._cycle()
             total = total.plus(here)
-            if number > 2 and here == before:  # prompts are full: further rounds cost the same
-                return total.plus(here.times(flow.rounds - number))
+            if cycle > 2 and here == before:
+                return total.plus(here.times(flow.cycles - cycle))
             before = here
         return total
 
-    def _round(self, number: int) -> Amounts:
+    def _cycle(self) -> Amounts:
+        flow = self.flow
+        total = NOTHING if flow.recruit is None else self._recruiter(flow.recruit)
+        before: Amounts | None = None
+        for turn in range(1, flow.rounds + 1):
+            self.number += 1
+            here = self._round(self.number, opens=turn == 1)
+            total = total.plus(here)
+            if turn > 2 and here == before:  # prompts are full: further rounds cost the same
+                total = total.plus(here.times(flow.rounds - turn))
+                self.number += flow.rounds - turn
+                break
+            before = here
+        return total.plus(self._end())
+
+    def _end(self) -> Amounts:
+        """What an execution finds lies on the board, and what an evaluator says of it."""
+        flow, total = self.flow, NOTHING
+        if flow.execute is not None:
+            name = 2 * len(flow.execute.name.encode())
+            self._tell(1, _clipped(EVIDENCE_TOKENS).plus(Size(0, _HEAD, _HEAD + _SCORE + name)))
+        if flow.evaluate is not None:
+            total = self._evaluator(flow.evaluate)
+            name = len(flow.evaluate.name.encode())
+            self._tell(1, _clipped(ADVICE_TOKENS).plus(Size(0, _HEAD // 2, _HEAD + name)))
+        return total
+
+    def _tell(self, count: int, one: Size) -> None:
+        """Posts that no member wrote, which all see whatever they see of the others."""
+        self._post(count, one)
+        self.outside = self.outside.plus(one.times(count))
+
+    def _round(self, number: int, *, opens: bool) -> Amounts:
         flow = self.flow
         total = NOTHING
         if flow.ceo is not None and (number == 1 or flow.ceo.mode == "adaptive"):
             total = self._ceo(flow.ceo)
         seats = tuple(range(1, flow.size + 1))
-        for phase in phases(flow.order, seats, number):
+        for phase in phases(flow.order, seats, opens=opens):
             total = total.plus(self._phase(number, phase))
         return total
 
@@ -147,9 +187,8 @@ class _Rounds:
                 seen = Size(*map(min, seen, last))
             case _:
                 head = _HEAD + len(role.name.encode())
-                came = reply(self.given.text).plus(Size(0, _HEAD // 2, _HEAD))
                 mine = text.plus(Size(0, head // 2, head)).times(2 * number)
-                seen = Size(*map(min, seen, came.times(self.given.width).plus(mine)))
+                seen = Size(*map(min, seen, self.outside.plus(mine)))
         return seen.plus(Size(0, _BOARD // 2, _BOARD))
 
     def _own(self, role: Role, text: Size) -> Size:
@@ -171,7 +210,8 @@ class _Rounds:
     def _scores(self) -> Size:
         if not self.topic.visible:
             return Size()
-        most = _SCORES + _SCORE * self.flow.rounds + min(self.topic.evidence, _EVIDENCE)
+        rounds = self.flow.rounds * self.flow.cycles
+        most = _SCORES + _SCORE * rounds + min(self.topic.evidence, _EVIDENCE)
         return Size(0, most // 2, most)
 
     def _words(self, role: Role, *, statement: bool) -> Words:
@@ -227,8 +267,29 @@ class _Rounds:
     def _recruiter(self, role: Role) -> Amounts:
         asking = self.models.of(role, self.flow.model)
         prompt = lone_prompt(role, self._words(role, statement=True)).plus(Size(0, _LIST, _LIST))
+        if self.flow.evaluate is not None and self.number:
+            prompt = prompt.plus(_clipped(ADVICE_TOKENS)).plus(Size(0, _LINE // 2, _LINE))
         cap = cap_of(role, asking.window)
         return asked(asking, prompt._replace(least=0), cap, role.output, 2)
+
+    def _evaluator(self, role: Role) -> Amounts:
+        asking = self.models.of(role, self.flow.model)
+        words = self._words(role, statement=True)
+        text = max(self.models.text(member.role, self.flow.model) for member in self.flow.members)
+        prompt = (
+            (known(EVALUATOR_SYSTEM) if role.system is None else words.of(role.system))
+            .plus(self.topic.size)
+            .plus(known("Task:\n"))
+            .plus(reply(text))
+            .plus(words.of(role.prompt))
+            .plus(known(EVALUATOR_QUESTION))
+            .plus(Size(0, _LIST, _LIST))
+        )
+        if self.flow.execute is not None:
+            name = len(self.flow.execute.name.encode())
+            prompt = prompt.plus(_clipped(EVIDENCE_TOKENS)).plus(Size(0, _SCORE, _LIST + name))
+        output = role.output or EVALUATOR_OUTPUT
+        return asked(asking, prompt._replace(least=0), cap_of(role, asking.window), output, 2)
 
 
 def _clipped(tokens: int) -> Size:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from podium.dsl.program import EnvRef, Flow, Model, Program, Reduce, Task, Verifier, subflows
+from podium.dsl.program import EnvRef, Flow, Model, Program, Task, Verifier, subflows, verifier_of
 from podium.dsl.verifiers import VENDOR_HOST, host_of
 
 
@@ -55,9 +55,7 @@ def _reached(address: _Address) -> tuple[str, set[str]]:
 def _verifiers(program: Program) -> Iterator[Verifier]:
     tasks: tuple[Task, ...] = program.tasks
     yield from (task.verify for task in tasks if task.verify is not None)
-    yield from (
-        flow.by for flow in _flows(program.flow) if isinstance(flow, Reduce) and flow.by is not None
-    )
+    yield from (own for flow in _flows(program.flow) if (own := verifier_of(flow)) is not None)
 
 
 def _flows(flow: Flow) -> Iterator[Flow]:

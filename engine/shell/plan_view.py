@@ -56,9 +56,10 @@ def described(node: Node) -> str:
     match flow:
         case Parallel(branches=branches):
             what = f"parallel({sum(branch.count for branch in branches)})"
-        case Team(size=size, rounds=rounds, ceo=ceo):
+        case Team(size=size, rounds=rounds, ceo=ceo, cycles=cycles):
             chief = "" if ceo is None else f", {ceo.mode} CEO"
-            what = f"team of {size}, {rounds} rounds{chief}"
+            each = f"{cycles} cycles of " if cycles > 1 else ""
+            what = f"team of {size}, {each}{rounds} rounds{chief}"
         case Repeat(max=most):
             what = f"repeat, at most {most}"
         case Route(by=by):

@@ -110,7 +110,10 @@ def _covers(part: list[str], wanted: list[str]) -> bool:
     """Whether wanted is a copy of part; what a team does below its own address has no part of its own."""
     pairs = zip(part, wanted, strict=False)
     whole = all(_is_copy(segment, one) for segment, one in pairs)
-    seat = len(wanted) == len(part) + 1 and re.match(r"r\d+\.|recruit$|by$", wanted[-1]) is not None
+    seat = (
+        len(wanted) == len(part) + 1
+        and re.match(r"r\d+\.|cycle\d+\.|recruit$|by$", wanted[-1]) is not None
+    )
     return whole and (len(wanted) <= len(part) or seat)
 
 

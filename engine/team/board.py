@@ -19,7 +19,7 @@ _BETWEEN = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message on the board. seat 0: what was given to the team.
+    """A message on the board. seat 0: what came from outside, before the first round or after one.
 
     solution: it is one, not a review. answer: it is the one that the team submitted in this round.
     """
@@ -36,7 +36,9 @@ class Post:
 
     def head(self) -> str:
         if self.seat == 0:
-            return f"[given {self.role}]"
+            return (
+                f"[after round {self.round}, {self.role}]" if self.round else f"[given {self.role}]"
+            )
         mark = ", the team's solution" if self.answer else ""
         return f"[round {self.round}, #{self.seat} {self.role}{mark}]"
 
@@ -122,7 +124,8 @@ def digest(posts: Sequence[Post], room: int) -> str:
     lines: list[str] = []
     size = 0
     for post in reversed(posts):
-        line = f"- #{post.seat} {post.role}: {clip_bytes(' '.join(post.text.split()), 240)}"
+        who = f"#{post.seat} {post.role}" if post.seat else post.role
+        line = f"- {who}: {clip_bytes(' '.join(post.text.split()), 240)}"
         size += len(line.encode()) + 1
         if size > room:
             break

@@ -30,7 +30,8 @@ from ..walk import Ended, Here, ending, keep, may_start
 from .asking import member_messages, member_turn
 from .board import Post
 from .ceo import Settings
-from .lead import lead, recruit
+from .cycle import closed, recruited
+from .lead import lead
 from .machine import Phase, accepted, consensus, phases, roles, seated
 from .state import State, note_end
 
@@ -46,50 +47,86 @@ async def drive(flow: Team, value: Value, here: Here) -> Ended:
         )
     state = State(flow, here, value, Settings(flow.size), roles(flow.members))
     state.posts.extend(_given(value))
-    if flow.recruit is not None:
-        await recruit(state, flow.recruit)
-    why, begun = await _rounds(state)
-    return replace(_ended(state, why), rounds_left=flow.rounds - begun)
+    why = await _cycles(state)
+    return replace(_ended(state, why), rounds_left=flow.rounds * flow.cycles - state.rounds)
 
 
-async def _rounds(state: State) -> tuple[str, int]:
-    """Run the rounds; the reason for ending before the last, "" where there is none, and how many began."""
+async def _cycles(state: State) -> str:
+    """Run the cycles; the reason for ending before the last one's end, "" where there is none."""
+    agreed = ""
+    for cycle in range(1, state.flow.cycles + 1):
+        if state.flow.recruit is not None and not await recruited(state, cycle):
+            return "budget"
+        solutions = len(state.submissions)
+        why, agreed = await _rounds(state)
+        if why:
+            return why
+        if state.flow.closes and len(state.submissions) > solutions:
+            if not await closed(state, cycle):
+                return "budget"
+            if why := _fired(state, f"cycle{cycle}"):
+                return why
+    return agreed
+
+
+async def _rounds(state: State) -> tuple[str, str]:
+    """Run the rounds of a cycle: the reason for ending the team, and that for ending the cycle's discussion."""
     here = state.here
-    for number in range(1, state.flow.rounds + 1):
-        address = f"{here.address}/r{number}"
-        if number > 1 and not may_start(here, address):
-            return "budget", number - 1
+    for turn in range(1, state.flow.rounds + 1):
+        address = f"{here.address}/r{state.rounds + 1}"
+        if state.rounds and not may_start(here, address):
+            return "budget", ""
         if not state.submissions:
             with first_round(here, calls_of_first(state.flow)) as state.here:
-                why, begun = await _led(state, number)
+                why = await _led(state, turn)
         else:
             calls = calls_of_round(state.flow)
             async with later_round(here, address, calls) as (state.here, state.refused):
                 if state.refused is not None:
-                    return "budget", number - 1
-                why, begun = await _led(state, number)
+                    return "budget", ""
+                why = await _led(state, turn)
         state.here = here
+        if why and _only_agreed(state):
+            return "", why
         if why:
-            return why, begun
-    return "", state.flow.rounds
+            return why, ""
+    return "", ""
 
 
-async def _led(state: State, number: int) -> tuple[str, int]:
-    """A round and what its CEO says before it: why no other follows, and how many rounds there were."""
-    flow = state.flow
+def _only_agreed(state: State) -> bool:
+    """Whether all that speaks for an end is that members agree, which the cycle's own end may still contradict."""
+    if not state.flow.closes or not state.consensus or state.stop or state.refused is not None:
+        return False
+    return not _fired(state, state.rounds, consensus=False)
+
+
+async def _led(state: State, turn: int) -> str:
+    """A round, the cycle's turn, and what its CEO says before it: why no other follows."""
+    flow, number = state.flow, state.rounds + 1
     if flow.ceo is not None and (number == 1 or flow.ceo.mode == "adaptive"):
         await lead(state, number)
     if state.stop and state.submissions:
-        return "ceo", number - 1
-    await _round(state, number)
+        return "ceo"
+    state.rounds = number
+    await _round(state, number, opens=turn == 1)
     if state.stop:  # before there was any solution, a stop asks for one round and no more
-        return "ceo", number
+        return "ceo"
     if state.refused is not None:
-        return "budget", number
-    facts = _facts(state, number)
-    if flow.until is not None and holds(flow.until, facts):
-        return fired(flow.until, facts), number
-    return "", number
+        return "budget"
+    return _fired(state, state.rounds)
+
+
+def _fired(state: State, at: int | str, *, consensus: bool = True) -> str:
+    """Which part of `until` holds at the end of a round, by its number, or of a cycle, "" where none does.
+
+    consensus False: as if members did not agree.
+    """
+    rule = state.flow.until
+    if rule is None:
+        return ""
+    facts = _facts(state, at)
+    facts = replace(facts, consensus=facts.consensus and consensus)
+    return fired(rule, facts) if holds(rule, facts) else ""
 
 
 def _given(value: Value) -> list[Post]:
@@ -102,14 +139,14 @@ def _given(value: Value) -> list[Post]:
 # --- one round -----------------------------------------------------------------------------------
 
 
-async def _round(state: State, number: int) -> None:
+async def _round(state: State, number: int, *, opens: bool) -> None:
     settings = state.settings
     seats = seated(state.flow.members, settings.size)
     assigned = tuple(seat for seat, _ in settings.assignment)
     spoken: dict[int, Attempt] = {}
     asked: list[int] = []
     answer: Attempt | None = None
-    for phase in phases(state.flow.order, seats, number, assigned):
+    for phase in phases(state.flow.order, seats, assigned, opens=opens):
         if phase.part == "answer" and _settle_agreement(state, number, asked, spoken):
             answer = state.standing
             break
@@ -213,7 +250,7 @@ def _settle_agreement(
         reviewers = [seat for seat in asked if seat != 1]  # seat 1 is the solver
     same = state.flow.order != "solver_first"
     state.consensus = consensus(reviewers, spoken, same=same)
-    state.accepted = bool(reviewers) and accepted(reviewers, spoken)
+    state.accepted = not state.flow.closes and bool(reviewers) and accepted(reviewers, spoken)
     done = state.flow.until is not None and holds(state.flow.until, _facts(state, number))
     return state.marks and not same and done and state.standing is not None
 
@@ -250,16 +287,16 @@ async def _submit(state: State, number: int, answer: Attempt | None) -> None:
     state.submissions.append((number, answer))
 
 
-def _facts(state: State, number: int) -> Facts:
+def _facts(state: State, at: int | str) -> Facts:
     attempts = [attempt for _, attempt in state.submissions]
     top = best(attempts, state.here.task.better) if attempts and state.scores_visible else None
     needs = needs_spent(state.flow.until)
     return Facts(
         score=None if top is None else top.score,
         passed=top is not None and top.passed,
-        round=number,
+        round=state.rounds,
         stale=state.stale if state.scores_visible else 0,
-        spent=spent(state.here, number) if needs else NOTHING,
+        spent=spent(state.here, at) if needs else NOTHING,
         consensus=state.consensus,
         accepted=state.accepted,
     )

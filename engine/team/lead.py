@@ -77,7 +77,7 @@ def _ceo_messages(state: State, number: int, chief: Ceo, turn: Turn) -> tuple[Me
 def _team_line(state: State, number: int) -> str:
     kinds = ", ".join(f"{member.count} {member.role.name}" for member in state.flow.members)
     at_work = state.settings.size
-    return f"Team: {kinds}; {at_work} at work. Round {number} of {state.flow.rounds}."
+    return f"Team: {kinds}; {at_work} at work. Round {number} of {state.flow.rounds * state.flow.cycles}."
 
 
 def _digest_part(state: State, room: int) -> str:
@@ -85,22 +85,23 @@ def _digest_part(state: State, room: int) -> str:
     return f"Discussion so far:\n{text}" if text else ""
 
 
-async def recruit(state: State, role: Role) -> None:
+async def recruit(state: State, role: Role, segment: str) -> None:
     """Ask for the members' personas; whatever is missing leaves a member as its role says."""
 
     async def body(here: Here) -> Ended:
         turn = turn_of(here, role, state.flow.model, group=state.here.address)
         size = state.flow.size
-        view = team_view(state, 0, role, statement=state.here.task.statement)
+        view = team_view(state, state.rounds, role, statement=state.here.task.statement)
         messages = messages_of(role, view)
+        ask = f"\n\nOf the last solution was said:\n{state.evaluation}" if state.evaluation else ""
         if role.output is None:
-            ask = f"\n\nList {size} members for this task, one a line, as `1. who they are`."
-            messages = (*messages[:-1], replace(messages[-1], content=messages[-1].content + ask))
+            ask += f"\n\nList {size} members for this task, one a line, as `1. who they are`."
+        messages = (*messages[:-1], replace(messages[-1], content=messages[-1].content + ask))
         reply = await ask_model(here, call_of(role, messages, turn))
         state.personas = personas(role, reply.text, size)
         return ending(Attempt(reply.text, reply.text, here.address))
 
-    ended = await node(state.here.at("recruit"), "recruiter", role.name, body)
+    ended = await node(state.here.at(segment), "recruiter", role.name, body)
     note_end(state, ended)
 
 

@@ -26,12 +26,12 @@ class Phase:
 
 
 def phases(
-    order: Order, seats: Sequence[int], round_: int, assigned: Sequence[int] = ()
+    order: Order, seats: Sequence[int], assigned: Sequence[int] = (), *, opens: bool = True
 ) -> tuple[Phase, ...]:
     """Who speaks in a round, in order. The first seat integrates or is the solver; alone, it just solves.
 
     A round's last phase is the team's answer, but for a relay and a lone seat, where the last who solves gives it.
-    assigned: the seats that the CEO named, for `order = ceo`; none is all.
+    assigned: the seats that the CEO named, for `order = ceo`; none is all. opens: the first round of a cycle.
     """
     first, others = seats[0], tuple(seats[1:])
     if not others:
@@ -50,7 +50,7 @@ def phases(
         case "solver_last":
             return (Phase(others, "solve"), answer)
         case "solver_first":
-            draft = (Phase((first,), "solve"),) if round_ == 1 else ()
+            draft = (Phase((first,), "solve"),) if opens else ()
             return (*draft, Phase(others, "review"), answer)
 
 

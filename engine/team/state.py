@@ -17,6 +17,7 @@ class State:
     """own: each seat's last solution. provisional: solutions kept until the team has submitted one.
 
     standing: the solution that members judge and build on. stale: rounds since the best score rose.
+    rounds: how many have begun. evaluation: what was said at the end of the last cycle.
     """
 
     flow: Team
@@ -30,6 +31,8 @@ class State:
     submissions: list[tuple[int, Attempt]] = field(default_factory=list[tuple[int, Attempt]])
     provisional: list[Attempt] = field(default_factory=list[Attempt])
     standing: Attempt | None = None
+    evaluation: str = ""
+    rounds: int = 0
     stop: bool = False
     refused: Exhausted | None = None
     stale: int = 0
@@ -44,8 +47,9 @@ class State:
 
     @property
     def marks(self) -> bool:
-        """Whether members are asked to say that they agree."""
-        return not names(self.flow.until).isdisjoint({"consensus", "accepted"})
+        """Whether members are asked to say that they agree; a cycle's end accepts in their place."""
+        asked = {"consensus"} if self.flow.closes else {"consensus", "accepted"}
+        return not names(self.flow.until).isdisjoint(asked)
 
 
 def note_end(state: State, ended: Ended) -> None:

@@ -189,7 +189,9 @@ class Flows:
         if "fast" in n.declared and n.maybe(5):
             settings["ceo_model" if "ceo" in settings else "model"] = n.model()
         if n.maybe(3):
-            settings["order"] = t.name(n.pick("in_turn", "solver_first", "solver_last"))
+            led = ("ceo",) if "ceo" in settings else ()
+            orders = ("in_turn", "solver_first", "solver_last", "relay", *led)
+            settings["order"] = t.name(n.pick(*orders))
         if n.maybe(4):
             settings["sees"] = n.pick(
                 t.name("leaderboard"), t.name("own"), t.call("last", t.number(2))
@@ -198,6 +200,18 @@ class Flows:
             settings["rounds"] = t.number(n.pick(1, 3))
         if n.maybe(4):
             settings["until"] = self._team_until()
+        return settings | self._cycles()
+
+    def _cycles(self) -> dict[str, s.Expr]:
+        """More than one cycle, and what stands at the end of each."""
+        n = self.nouns
+        if not n.maybe(6):
+            return {}
+        settings: dict[str, s.Expr] = {"cycles": t.number(n.pick(1, 2))}
+        if n.maybe(2):
+            settings["evaluate"] = n.assessor()
+        if n.maybe(3):
+            settings["execute"] = t.call("contains", t.string("yes"), use=t.name("always"))
         return settings
 
     def copies(self, shape: Shape, fuel: int, room: Room) -> s.Expr:

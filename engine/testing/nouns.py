@@ -182,6 +182,14 @@ class Nouns:
         output = t.record(case=t.words("easy", "hard"))
         return self._own("triage", t.prompt("Is it easy? ", "{task.statement}"), output=output)
 
+    def assessor(self) -> s.Expr:
+        """A role that evaluates a team's solution."""
+        if self.maybe(2):
+            return t.name("agent")
+        output = t.record(accepted=t.kind("bool"), advice=t.kind("text"))
+        said = t.prompt("Is it right? ", "{attempt.answer|clip(200)}")
+        return self._own("assessor", said, output=output)
+
     def splitter(self) -> s.Expr:
         if self.maybe(2):
             return self.standard("roles", "splitter")

@@ -28,8 +28,8 @@ from ..forms import segment
 class Spot:
     """role: who speaks, None where the program has no such address. size: of its team, 1 outside one.
 
-    node: the address of what it contributes to: the whole team, or the agent itself. part: ceo, recruit
-    or by (who routes or divides), else empty.
+    node: the address of what it contributes to: the whole team, or the agent itself. part: ceo, recruit,
+    evaluate or by (who routes or divides), else empty.
     """
 
     role: Role | None
@@ -100,9 +100,11 @@ def _spot(flow: Flow, rest: list[str], node: str, caller: str) -> Spot:
             return Spot(role, caller)
         case Route(by=role) | ForEach(by=role) if rest[:1] == ["by"]:
             return Spot(role, caller, part="by")
-        case Team(size=size, ceo=ceo, recruit=recruit) if rest:
-            if rest[0] == "recruit":
+        case Team(size=size, ceo=ceo, recruit=recruit, evaluate=evaluate) if rest:
+            if rest[0] == "recruit" or rest[0].endswith(".recruit"):
                 return Spot(recruit, node, size, "recruit")
+            if rest[0].endswith(".evaluate"):
+                return Spot(evaluate, node, size, "evaluate")
             if rest[0].endswith(".ceo"):
                 return Spot(None if ceo is None else ceo.role, node, size, "ceo")
             return Spot(_seated(flow, rest[0]), node, size)

@@ -49,3 +49,27 @@ def test_the_seats_are_those_that_were_told_and_a_run_tells_it_once() -> None:
     assert [p.code for p in notes].count("W609") == 1
     assert isinstance(program.flow, Team)
     assert [(m.count, m.role.name) for m in program.flow.members] == [(3, "w"), (1, "v")]
+
+
+# --- the end of a cycle --------------------------------------------------------------------------
+
+
+def codes(text: str) -> list[str]:
+    problems = check(Source("x.team", text + "\n"), MemoryLibrary())
+    return [p.code for p in problems if p.severity == "error"]
+
+
+def test_an_evaluator_must_be_able_to_accept() -> None:
+    text = 'role j { prompt = "{{ attempt.answer }}"  output = { grade: int } }\n'
+    assert codes(text + "flow f = team(2, evaluate = j)") == ["E205"]
+
+
+def test_an_evaluator_is_shown_the_teams_attempt_and_not_many() -> None:
+    text = 'role j { prompt = """{{ %s }}""" }\nflow f = team(2, evaluate = j)'
+    assert codes(text % "attempt.answer") == []
+    assert codes(text % "attempts | bullets") == ["E206"]
+
+
+def test_a_final_verdict_is_not_shown_to_a_team_by_the_way_of_execute() -> None:
+    assert codes('flow f = team(2, execute = exact("4"))') == ["E212"]
+    assert codes('flow f = team(2, execute = exact("4", use = always))') == []

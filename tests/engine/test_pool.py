@@ -41,7 +41,7 @@ def anyio_backend() -> Any:
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_a_teams_answer_takes_its_first_round(order: Order, size: int) -> None:
     made = replace(team((size, WRITER)), order=order)
-    said = phases(order, seated(made.members, size), 1)
+    said = phases(order, seated(made.members, size))
     assert least_calls(made) == sum(len(phase.seats) for phase in said)
 
 

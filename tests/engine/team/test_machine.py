@@ -69,15 +69,15 @@ def test_the_orders_as_tables() -> None:
     solve, review = Phase((2, 3), "solve"), Phase((2, 3), "review")
     answer = Phase((1,), "answer")
     turns = tuple(Phase((seat,), "solve") for seat in everyone)
-    assert phases("together", everyone, 1) == (Phase(everyone, "solve"), answer)
-    assert phases("in_turn", everyone, 1) == (*turns, answer)
-    assert phases("relay", everyone, 1) == turns
-    assert phases("solver_last", everyone, 2) == (solve, answer)
-    assert phases("solver_first", everyone, 1) == (Phase((1,), "solve"), review, answer)
-    assert phases("solver_first", everyone, 2) == (review, answer)
-    assert phases("ceo", everyone, 1, (3,)) == (Phase((3,), "solve"), answer)
-    assert phases("ceo", everyone, 1) == (*turns, answer)
-    assert phases("solver_first", (2,), 3) == (Phase((2,), "solve"),)
+    assert phases("together", everyone) == (Phase(everyone, "solve"), answer)
+    assert phases("in_turn", everyone) == (*turns, answer)
+    assert phases("relay", everyone) == turns
+    assert phases("solver_last", everyone) == (solve, answer)
+    assert phases("solver_first", everyone) == (Phase((1,), "solve"), review, answer)
+    assert phases("solver_first", everyone, opens=False) == (review, answer)
+    assert phases("ceo", everyone, (3,)) == (Phase((3,), "solve"), answer)
+    assert phases("ceo", everyone) == (*turns, answer)
+    assert phases("solver_first", (2,), opens=False) == (Phase((2,), "solve"),)
 
 
 @pytest.mark.parametrize(
