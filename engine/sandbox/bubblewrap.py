@@ -1,0 +1,229 @@
+"""The recommended sandbox: bubblewrap, a system-call filter, limits, control groups where there are any.
+
+The order of the words matters: the user is dropped outside, so that no file of root's is ours inside; the limits
+are set inside, so that bwrap itself is not under them.
+"""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+import anyio
+
+from .child import Child, Gone, sealed
+from .command import BOX, MIB, Command, Ended, Limits, Ran, SandboxFailed
+from .folder import give_to, watch_size
+from .group import Group, Groups
+from .place import Place, own_code, system
+
+# Four descriptors each, of the 1,024 that a process usually has.
+AT_ONCE = 200
+SHARED_MEMORY = 16 * MIB
+OPEN_FILES = 256
+# A process that does not end at the signal of its CPU limit is killed this much later.
+CPU_GRACE_S = 1
+# In sh: join the control groups named before `--`, mount each pair of paths, become the rest.
+_LAUNCH = (
+    'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; '
+    'while [ "$1" != -- ]; do mount --bind "$1" "$2" || exit 125; shift 2; done; shift; exec "$@"'
+)
+
+
+@dataclass(slots=True, eq=False)
+class Bubblewrap:
+    """See `Sandbox`. bwrap: the program. calls: the system-call filter. groups: None without control groups."""
+
+    bwrap: str
+    calls: bytes
+    place: Place
+    groups: Groups | None
+    name: str = "bubblewrap"
+    isolates: bool = True
+    _room: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(AT_ONCE))
+
+    async def run(self, command: Command) -> Ran:
+        async with self._room:
+            group = None
+            try:
+                if self.groups is not None:
+                    group = self.groups.make(command.limits)
+                return await self._run(command, group)
+            except OSError as error:  # no descriptor or no space is left, a folder is gone
+                raise SandboxFailed(f"the sandbox cannot be set up: {error}") from error
+            finally:
+                if group is not None:
+                    group.remove()
+
+    async def _run(self, command: Command, group: Group | None) -> Ran:
+        folder, limits = command.folder, command.limits
+        if folder is not None and self.place.user is not None:
+            give_to(folder, self.place.user)
+        with tempfile.TemporaryFile() as status:
+            child = self._start(command, group, status.fileno())
+            watch = partial(watch_size, folder, limits.disk_bytes) if folder else None
+            gone = await child.finish(limits.wall_s, watch)
+            status.seek(0)
+            code = _exit_code(status.read())
+        return _ran(gone, code, limits, group)
+
+    def _start(self, command: Command, group: Group | None, status: int) -> Child:
+        """The descriptors that bwrap reads from are closed here as soon as it has them."""
+        with ExitStack() as given:
+            words = _Words(given)
+            seen = self._staged(command)
+            options = [
+                *("--seccomp", words.holding(self.calls), "--json-status-fd", str(status)),
+                *_world(command, self.place),
+                *_work(command, words, seen),
+                *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", BOX),
+            ]
+            argv = [
+                *_launch(group, seen, self.place),
+                *(self.bwrap, "--args", words.holding("\0".join(options).encode() + b"\0"), "--"),
+                *limited(command.limits, together=group is not None),
+                *command.argv,
+            ]
+            return Child.start(
+                argv,
+                stdin=command.stdin,
+                room=command.limits.output_bytes,
+                environ={"PATH": "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"},
+                pass_fds=(*words.descriptors, status),
+            )
+
+    def _staged(self, command: Command) -> dict[Path, Path]:
+        """By path that is to be seen, where bwrap finds it: elsewhere if its user could not get there."""
+        wanted = [*command.shown.values(), *([command.folder] if command.folder else [])]
+        if self.place.python is not None:
+            wanted.append(self.place.python)
+        closed = [path for path in dict.fromkeys(wanted) if not self.place.reaches(path)]
+        return {path: self.place.stage(number, path) for number, path in enumerate(closed)}
+
+
+@dataclass(slots=True)
+class _Words:
+    """Data for bwrap, each behind a descriptor whose number is a word."""
+
+    given: ExitStack
+    descriptors: list[int] = field(default_factory=list[int])
+
+    def holding(self, data: bytes) -> str:
+        self.descriptors.append(self.given.enter_context(sealed(data)).fileno())
+        return str(self.descriptors[-1])
+
+
+def _launch(group: Group | None, seen: dict[Path, Path], place: Place) -> list[str]:
+    """The words before bwrap: groups are joined, paths staged and the user dropped as root."""
+    joined = group.joined if group is not None else ()
+    argv: list[str] = []
+    if joined or seen:
+        pairs = [str(path) for pair in seen.items() for path in pair]
+        argv = ["sh", "-c", _LAUNCH, "sh", *joined, "--", *pairs, "--"]
+        if seen:
+            argv = ["unshare", "--mount", "--", *argv]
+    if place.user is not None:
+        user = str(place.user)
+        argv += ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--no-new-privs"]
+    return argv
+
+
+def _world(command: Command, place: Place) -> list[str]:
+    """A new root with the programs of this machine in it, and nothing of ours."""
+    options = ["--unshare-all", "--unshare-user", "--disable-userns"]
+    options += ["--die-with-parent", "--new-session", "--hostname", "sandbox"]
+    options += ["--cap-drop", "ALL", "--clearenv"]
+    for name, value in _environ(command, place).items():
+        options += ["--setenv", name, value]
+    options += [*system(), "--proc", "/proc", "--dev", "/dev"]
+    code = own_code()
+    if code.is_relative_to("/usr"):
+        options += ["--tmpfs", str(code), "--remount-ro", str(code)]
+    options += ["--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm"]
+    return [*options, "--size", str(command.limits.disk_bytes), "--tmpfs", "/tmp"]
+
+
+def _environ(command: Command, place: Place) -> dict[str, str]:
+    path = "/usr/local/bin:/usr/bin:/bin"
+    if place.python is not None:
+        path = f"{place.python}/bin:{path}"
+    fixed = {"PATH": path, "HOME": BOX, "TMPDIR": "/tmp", "LANG": "C.UTF-8", "TZ": "UTC"}
+    return fixed | dict(command.environ)
+
+
+def _work(command: Command, words: _Words, seen: dict[Path, Path]) -> list[str]:
+    """The work folder, the files in it, and what else is shown."""
+    if command.folder is not None:
+        options = ["--bind", str(seen.get(command.folder, command.folder)), BOX]
+    else:
+        options = ["--size", str(command.limits.disk_bytes), "--tmpfs", BOX]
+    for target, path in command.shown.items():
+        options += ["--ro-bind", str(seen.get(path, path)), target]
+    for name, data in command.files.items():
+        options += ["--perms", "0755", "--file", words.holding(data), inside(name)]
+    return options
+
+
+def inside(name: str) -> str:
+    """The path in `BOX` that name stands for. Raises ValueError for one outside of it."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+        raise ValueError(f"{name!r} is no path inside the work folder")
+    return str(BOX / path)
+
+
+def limited(limits: Limits, *, together: bool) -> Sequence[str]:
+    """The words that set the limits of each process. together: memory is counted elsewhere, of all of them; an
+    address space, which some runtimes reserve without use, is then not limited."""
+    space = () if together else (f"--as={limits.memory_bytes}",)
+    return (
+        "prlimit",
+        f"--nproc={limits.processes}",
+        f"--fsize={limits.file_bytes}",
+        f"--nofile={OPEN_FILES}",
+        f"--cpu={limits.cpu_s}:{limits.cpu_s + CPU_GRACE_S}",
+        "--core=0",
+        *space,
+        "--",
+    )
+
+
+def _exit_code(status: bytes) -> int | None:
+    """The command's exit code as bwrap told it; None where bwrap ended before the command did."""
+    for line in status.splitlines():
+        try:
+            told = json.loads(line)
+        except ValueError:  # it was killed as it wrote
+            continue
+        if "exit-code" in told:
+            return int(told["exit-code"])
+    return None
+
+
+def _ran(gone: Gone, code: int | None, limits: Limits, group: Group | None) -> Ran:
+    """How the command ended. Raises SandboxFailed where it never began."""
+    ended: Ended = gone.stopped
+    if ended == "exit" and code != 0 and group is not None and group.ran_out():
+        ended = "memory"
+    elif ended == "exit" and code is None:
+        why = gone.err.text.strip()[-500:] or f"it ended with code {gone.code}"
+        raise SandboxFailed(f"bubblewrap failed: {why}")
+    elif ended == "exit":
+        ended = reached(code, gone.cpu_s, limits)
+    return Ran(code if ended == "exit" else None, ended, gone.out, gone.err, gone.seconds)
+
+
+def reached(code: int | None, cpu_s: float, limits: Limits) -> Ended:
+    """Which limit of one process an exit code tells of."""
+    match code:
+        case 152:  # 128 + SIGXCPU
+            return "cpu"
+        case 153:  # 128 + SIGXFSZ
+            return "file"
+        case 137 if cpu_s >= limits.cpu_s:  # 128 + SIGKILL, after the grace
+            return "cpu"
+        case _:
+            return "exit"
