@@ -16,9 +16,10 @@ from ..ask import ask_model
 from ..call import Message
 from ..event import Said
 from ..later import later_round
+from ..reduce import attempts_of
 from ..solo import turn_of
 from ..value import Attempt, Json, Verdict
-from ..verdicts import judge_all
+from ..verdicts import verdict_on
 from ..walk import Ended, Here, ending, may_start, node
 from .asking import mentions, team_view
 from .board import Post
@@ -62,7 +63,8 @@ async def closed(state: State, cycle: int) -> bool:
     """
     here = state.here
     attempt = state.submissions[-1][1]
-    verdict = None if state.flow.execute is None else await _execute(state, attempt)
+    execute = state.flow.execute
+    verdict = None if execute is None else await _execute(state, cycle, execute, attempt)
     state.consensus, state.accepted = False, verdict is not None and verdict.passed is True
     if state.flow.evaluate is None:
         return True
@@ -77,14 +79,20 @@ async def closed(state: State, cycle: int) -> bool:
     return state.refused is None
 
 
-async def _execute(state: State, attempt: Attempt) -> Verdict | None:
+async def _execute(state: State, cycle: int, execute: Verifier, attempt: Attempt) -> Verdict | None:
     """What the team's own verifier finds; nothing where it fails."""
-    execute = state.flow.execute
-    assert execute is not None
-    (judged,), _ = await judge_all(state.here, (replace(attempt, verdict=None),), execute)
-    if judged.verdict is not None:
-        _post(state, execute.name, found(execute, judged.verdict))
-    return judged.verdict
+
+    async def body(here: Here) -> Ended:
+        # At an address of its own: the task's verifier, which may have the same name, judges the attempt at its.
+        moved = replace(attempt, address=here.address)
+        return ending(replace(moved, verdict=await verdict_on(here, moved, execute)))
+
+    ended = await node(state.here.at(f"cycle{cycle}.execute"), "verifier", execute.name, body)
+    note_end(state, ended)
+    verdict = next((judged.verdict for judged in attempts_of(ended.value)), None)
+    if verdict is not None:
+        _post(state, execute.name, found(execute, verdict))
+    return verdict
 
 
 def found(execute: Verifier, verdict: Verdict) -> str:

@@ -96,6 +96,11 @@ role chief {{
   output     = {{ size: int, stop: bool }}
   max_output = 40 tokens
 }}
+role assessor {{
+  prompt     = \"\"\"{{{{ attempt.answer }}}} {{{{ attempt.evidence }}}} {{{{ team.digest }}}}\"\"\"
+  output     = {{ accepted: bool, advice: text, grade: int }}
+  max_output = 40 tokens
+}}
 role casting {{
   prompt     = \"\"\"Who could do {{{{ task.statement }}}}\"\"\"
 }}
@@ -126,6 +131,10 @@ LEAVES = st.sampled_from(
         "team(3, order = in_turn, rounds = 4, until = plateau(1))",
         "team(3, members = [1 of capped, 2 of shaped], rounds = 3)",
         "capped",
+        "team(2, cycles = 2, evaluate = writer, until = accepted)",
+        "team(2, cycles = 2, rounds = 1, recruit = casting, evaluate = assessor, execute = contains(\"yes\"))",
+        "team(3, cycles = 4, order = solver_first, sees = own, execute = contains(\"yes\"), until = consensus)",
+        "team(3, order = relay, cycles = 2, ceo = chief, evaluate = assessor)",
     ]
 )
 BUDGETS = ["budget = [900 tokens]", "budget = [3 calls]", "budget = [30%]", "budget = [$0.02]"]
