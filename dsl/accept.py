@@ -9,7 +9,6 @@ from typing import Literal
 from .accounts import affordable, dollars, nested
 from .advice import judges, spare
 from .bounds import bounds
-from .calls import PASSING
 from .conditions import names
 from .draft import Draft, default_model, nodes, roles, used_models
 from .evaluate import Evaluator, at_call
@@ -31,6 +30,7 @@ from .program import (
     Team,
     Text,
     Then,
+    Verifier,
     subflows,
 )
 from .shapes import takes
@@ -122,7 +122,20 @@ def _passes(task: Task | None) -> bool:
     """Whether something can say `passed`: a pass rule, or a verifier that may give a bool or a Verdict."""
     if task is None or task.verify is None:
         return False
-    return task.pass_rule is not None or task.verify.kind in PASSING or task.verify.kind != "judge"
+    return task.pass_rule is not None or _says_passed(task.verify)
+
+
+def _says_passed(verifier: Verifier) -> bool:
+    """Whether it may say `passed` by itself: not what gives only a score."""
+    match verifier.kind:
+        case "judge" | "panel" | "weighted":
+            return False
+        case "all_of":
+            return all(map(_says_passed, verifier.parts))
+        case "any_of":
+            return any(map(_says_passed, verifier.parts))
+        case _:
+            return True
 
 
 def _rule(

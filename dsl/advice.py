@@ -18,11 +18,17 @@ _FAMILY = re.compile(r"[a-z]+")
 def judges(evaluator: Evaluator, draft: Draft, default: Model | None) -> None:
     """W601 for a judge on a model of the family that wrote what it judges; both models must be known."""
     for verifier, place in _verifiers(draft):
-        by = verifier.args.get("model")
-        for name in by if isinstance(by, tuple) else ():
+        for name in _models(verifier):
             model = evaluator.model(name) if isinstance(name, str) and name else default
             if model is not None and model != EMBEDDED:
                 _own_kind(evaluator, draft, default, model, place)
+
+
+def _models(verifier: Verifier) -> Iterator[object]:
+    """The models of its judges; an empty name is the run's own."""
+    for leaf in verifier.leaves():
+        by = leaf.args.get("model")
+        yield from by if isinstance(by, tuple) else ()
 
 
 def _verifiers(draft: Draft) -> Iterator[tuple[Verifier, Place]]:
@@ -75,7 +81,7 @@ def spare(
         help_ = "leave the dollars out; tokens, calls or a time can end a run of free models"
         _never(evaluator, "the dollars of this budget can", "every model is free", dollars, help_)
     most = bounds(draft.flow).most * MOST_TRIES
-    judged = any(verifier.args.get("model") for verifier, _ in _verifiers(draft))
+    judged = any(True for verifier, _ in _verifiers(draft) for _ in _models(verifier))
     for budget, place in _budgets(draft):
         if budget.calls is not None and budget.calls > most and not judged:
             why = f"this run makes {most:,} at most, resends included"

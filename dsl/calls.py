@@ -49,6 +49,7 @@ class Form:
 _TIMEOUT = Spec("timeout", TIME, "When it counts as failed", 60)
 _INFLIGHT = Spec("inflight", COUNT, "How many at the same time")
 _USE = Spec("use", USE, "`final` hides its scores from members, CEO and leaderboard")
+_FINALISTS = Spec("finalists", COUNT, "Its scores are random: so many of the best are scored again")
 _BY = Spec("by", VERIFIER, "What scores; default: the task's verifier")
 _UNTIL = Spec("until", CONDITION, "When to end before the bound")
 _CEO = either(Words(("none", "fixed", "adaptive")), ROLE)
@@ -160,6 +161,7 @@ _VERIFIERS = (
             _TIMEOUT,
             _INFLIGHT,
             _USE,
+            _FINALISTS,
         ),
     ),
     Form("exact", VERIFIER, "The answer, spaces aside, is one of these", (_EXPECTED, _USE)),
@@ -185,8 +187,15 @@ _VERIFIERS = (
     Form(
         "http",
         VERIFIER,
-        "A service's verdict",
-        (Spec("url", TEXT, "Where it is", required=True), _TIMEOUT, _INFLIGHT),
+        "The verdict of a service on another machine",
+        (
+            Spec("url", TEXT, "Where it is", required=True),
+            _TIMEOUT,
+            _INFLIGHT,
+            _USE,
+            _FINALISTS,
+            Spec("key", ENV, 'env("NAME"), the token it wants; default: none is sent'),
+        ),
     ),
     Form("judge", VERIFIER, "A role's score", (Spec("by", ROLE, "The judge", required=True),)),
     Form(
@@ -195,8 +204,8 @@ _VERIFIERS = (
         "The mean of several judges",
         (Spec("by", ListOf(ROLE, counted=True), "The judges", required=True),),
     ),
-    Form("all_of", VERIFIER, "The least of several scores", rest=VERIFIER),
-    Form("any_of", VERIFIER, "The greatest of several scores", rest=VERIFIER),
+    Form("all_of", VERIFIER, "The worst of several scores; passed: all pass", (_USE,), rest=VERIFIER),
+    Form("any_of", VERIFIER, "The best of several scores; passed: one passes", (_USE,), rest=VERIFIER),
     Form(
         "weighted",
         VERIFIER,
@@ -204,6 +213,7 @@ _VERIFIERS = (
         (
             Spec("verifiers", ListOf(VERIFIER), "What scores", required=True),
             Spec("weights", ListOf(FLOAT), "One for each verifier", required=True),
+            _USE,
         ),
     ),
 )
@@ -261,8 +271,7 @@ _OTHERS = (
 
 FORMS: Mapping[str, Form] = {form.name: form for form in (*FLOW_FORMS, *_VERIFIERS, *_OTHERS)}
 
-# Verifiers that say `passed` by themselves, and those whose scores are final by default.
-PASSING = frozenset({"exact", "number", "choice", "contains"})
+# Verifiers whose scores are final by default.
 FINAL = frozenset({"exact", "number", "choice"})
 
 

@@ -23,9 +23,9 @@ def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
         _ignored(evaluator, draft.tasks.ignored)
     places = {id(verifier_of(n)): n.place for n in nodes(draft.flow)}
     for verifier in verifiers(draft.flow, draft.tasks):
-        if verifier.kind in NOT_YET:
-            place = places.get(id(verifier), draft.task_place)
-            found.append(Later(f"verifier `{verifier.kind}(…)`", place))
+        place = places.get(id(verifier), draft.task_place)
+        kinds = {leaf.kind for leaf in verifier.leaves()} & NOT_YET
+        found += [Later(f"verifier `{kind}(…)`", place) for kind in sorted(kinds)]
     for later in found:
         evaluator.error(
             "E900",

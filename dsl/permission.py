@@ -58,9 +58,12 @@ def require(
 
 def _used(draft: Draft, models: Mapping[str, Model]) -> set[tuple[str, str]]:
     used: set[tuple[str, str]] = set()
-    for verifier in verifiers(draft.flow, draft.tasks):
-        if verifier.kind == "python":
-            used.add(("python", str(verifier.args.get("ref"))))
+    for leaf in (leaf for one in verifiers(draft.flow, draft.tasks) for leaf in one.leaves()):
+        if leaf.kind == "python":
+            used.add(("python", str(leaf.args.get("ref"))))
+        if leaf.kind == "http":
+            at = str(leaf.args.get("url"))
+            used |= {("host", host_of(at) or at), ("env", str(leaf.args.get("key", "")))}
     for endpoint in (e for model in models.values() for e in model.endpoints):
         url = endpoint.base_url
         used |= {("env", ref.name) for ref in (url, endpoint.key) if isinstance(ref, EnvRef)}

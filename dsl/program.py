@@ -258,6 +258,8 @@ class Task:
 
     name: str
     statement: str
+    finalists: where its scores are random, how many of the best `best` has scored once more.
+    parts: of all_of, any_of and weighted what they are made of.
     verify: Verifier | None = None
     pass_rule: "Condition | None" = None
     better: Literal["higher", "lower"] = "higher"
@@ -266,6 +268,14 @@ class Task:
 
 # --- conditions (until, accept, pass) ------------------------------------------------------------
 
+    finalists: int = 0
+    parts: tuple["Verifier", ...] = ()
+
+    def leaves(self) -> "tuple[Verifier, ...]":
+        """What judges in it: itself, or what its parts are made of."""
+        if not self.parts:
+            return (self,)
+        return tuple(leaf for part in self.parts for leaf in part.leaves())
 
 @dataclass(frozen=True, slots=True)
 class Compare:

@@ -1,6 +1,6 @@
 """Verifiers, endpoints and the small values beside them: what their calls give."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from .types import CONDITION, ENDPOINT, ENV, TEXT, VERIFIER, Setting
 from .values import BAD, Counted, Items, Policy, Quantity, Unknown, Value
 
 # Checked with all the others, and refused when a run would use them.
-NOT_YET = frozenset({"command", "http", "judge", "panel", "all_of", "any_of", "weighted"})
+NOT_YET = frozenset({"command", "judge", "panel"})
 VENDOR_HOST = "api.openai.com"
 DEFAULT_HOST = (
     ""  # of an endpoint without an address: the vendor's, or what the environment says instead
@@ -22,9 +22,13 @@ DEFAULT_HOST = (
 Args = Mapping[str, Scalar | tuple[Scalar, ...]]
 
 
-def verifier(bound: Bound, args: Args) -> Verifier:
-    """The verifier of bound's kind; its name is that of its kind until a declaration gives another."""
-    default: Literal["always", "final"] = "final" if bound.name in FINAL else "always"
+def verifier(bound: Bound, args: Args, parts: tuple[Verifier, ...] = ()) -> Verifier:
+    """The verifier of bound's kind; its name is that of its kind until a declaration gives another.
+
+    One with a part that is final is final itself: otherwise it would show what that part is to hide.
+    """
+    hides = bound.name in FINAL or any(part.use == "final" for part in parts)
+    default: Literal["always", "final"] = "final" if hides else "always"
     use = as_word(bound.value("use"), default)
     seconds = amount(bound.value("timeout"))
     return Verifier(
@@ -34,6 +38,8 @@ def verifier(bound: Bound, args: Args) -> Verifier:
         timeout_s=60.0 if seconds is None else float(seconds),
         inflight=as_int(bound.value("inflight")) if bound.known("inflight") else None,
         use="final" if use == "final" else "always",
+        finalists=as_int(bound.value("finalists"), 0) if bound.known("finalists") else 0,
+        parts=parts,
     )
 
 
@@ -122,7 +128,8 @@ def _http(context: Context, bound: Bound) -> Value:
     url = as_text(bound.value("url"))
     if bound.known("url"):
         _ask_host(context, url, bound)
-    return verifier(bound, {"url": url})
+    key = bound.value("key")
+    return verifier(bound, {"url": url} | ({"key": key.name} if isinstance(key, EnvRef) else {}))
 
 
 def _judge(context: Context, bound: Bound) -> Value:
@@ -139,22 +146,36 @@ def _several(context: Context, bound: Bound) -> Value:
     if not values and not isinstance(bound.value("verifiers"), Unknown):
         context.error("E112", f"`{bound.name}` needs verifiers", bound.place)
         return BAD
-    weights = items(bound.value("weights"))
-    if bound.known("weights") and bound.known("verifiers") and len(weights) != len(values):
+    weights = items(bound.value("weights")) if bound.name == "weighted" else ()
+    if bound.known("weights") and bound.known("verifiers"):
+        _weights(context, bound, weights, len(values))
+    parts = tuple(value for value in values if isinstance(value, Verifier))
+    args: dict[str, tuple[Scalar, ...]] = {"of": tuple(digest_of(part) for part in parts)}
+    if weights:
+        args["weights"] = tuple(_scalar(weight) for weight in weights)
+    return verifier(bound, args, parts)
+
+
+def _weights(context: Context, bound: Bound, weights: Sequence[Value], count: int) -> None:
+    found = [weight for weight in weights if isinstance(weight, int | float)]
+    if len(weights) != count:
         context.error(
             "E210",
-            f"{len(weights)} weights do not go with {len(values)} verifiers",
+            f"{len(weights)} weights do not go with {count} verifiers",
             bound.at("weights"),
         )
-    parts = [value for value in values if isinstance(value, Verifier)]
-    models = tuple(m for part in parts for m in _judged_by(part))
-    return verifier(bound, {"of": tuple(v.name for v in parts), "model": models})
+    elif len(found) == len(weights) and (min(found) < 0 or not any(found)):
+        context.error(
+            "E120",
+            "weights are 0 or more, and one is above 0",
+            bound.at("weights"),
+            help="write, for example, `weights = [2, 1]`",
+        )
 
 
-def _judged_by(part: Verifier) -> tuple[Scalar, ...]:
-    """The models of the judges in part; empty for the run's own."""
-    models = part.args.get("model", ())
-    return models if isinstance(models, tuple) else ()
+def digest_of(verifier: Verifier) -> str:
+    """What verifier is, in one text: the same for those that judge alike."""
+    return f"{verifier.kind} {sorted(verifier.args.items())}"
 
 
 # --- endpoints and what they are made of ----------------------------------------------------------

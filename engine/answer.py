@@ -47,6 +47,7 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
     A node's `spent` includes all that lies below it. `held` counts calls that still hold money.
     A run that has not ended has `outcome` null, the best answer so far, and can be resumed.
     `failures` are all of them, the lowest address first; `early`: what ending early saved and wasted.
+    `suspected` is null where no verdict has a flag; `measured_again`: finalists of a verifier with random scores.
     `baseline` is null where no task has one; of several tasks `score` is the mean, as the answers' is.
     """
     ended, best, totals = folded.ended, folded.best, folded.totals()
@@ -61,6 +62,11 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
         "score": None if final is None else final.score,
         "passed": None if final is None else final.passed,
         "baseline": _baseline_json(folded.baseline),
+        "suspected": suspected_json(folded),
+        "measured_again": [
+            {"address": one.address, "first": one.first, "second": one.second}
+            for one in folded.measured.values()
+        ],
         "seconds": folded.seconds,
         "spent": folded.total.as_json(),
         "budget": budget_json(budget or folded.budget or Budget()),
@@ -69,6 +75,25 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
         "early": early(folded).as_json(),
         "nodes": [_node_json(node, totals[node.address]) for node in folded.nodes.values()],
         "store": store,
+    }
+
+
+def suspected_json(folded: Fold) -> dict[str, Any] | None:
+    """How many attempts look like cheats, why the best one does, and the best one that does not."""
+    if not folded.flags:
+        return None
+    best, other = folded.best, folded.best_unflagged
+    return {
+        "attempts": len(folded.flags),
+        "flags": [] if best is None else list(folded.flags.get(best.address, ())),
+        "best_unflagged": None
+        if other is None
+        else {
+            "address": other.address,
+            "answer": other.answer,
+            "score": other.score,
+            "passed": other.passed,
+        },
     }
 
 

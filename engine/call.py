@@ -12,7 +12,7 @@ import orjson
 
 from podium.dsl.program import Endpoint, Model, Sampling, Task, Tool, Verifier
 
-from .value import Json, Verdict
+from .value import Json, Verdict, verdict_body, verdict_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,10 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class VerifierCall:
-    """Judge answer (the attempt's parsed answer, text its raw reply) with verifier, for task. Costs $0."""
+    """Judge answer (the attempt's parsed answer, text its raw reply) with verifier, for task. Costs $0.
+
+    measure: which measurement of the same content it is, where the verifier's scores are random.
+    """
 
     address: str
     account: str
@@ -70,6 +73,7 @@ class VerifierCall:
     text: str
 
 
+    measure: int = 1
 @dataclass(frozen=True, slots=True)
 class ToolUse:
     """Call name, which is one that tool offers, with arguments that its schema takes. Costs $0.
@@ -341,7 +345,7 @@ def reply_body(reply: Reply) -> dict[str, Json]:
             calls = [asdict(call) for call in reply.tool_calls]
             return body | ({"tool_calls": calls} if calls else {})
         case VerifierReply(verdict=verdict):
-            return {"verdict": asdict(verdict)}
+            return {"verdict": verdict_body(verdict)}
         case ToolReply(text=text, failed=failed, tree=tree):
             return {"result": text, "failed": failed, "tree": tree}
 
@@ -399,6 +403,7 @@ def request_digest(call: Call) -> str:
                     "tool": [call.tool.kind, dict(call.tool.args)],
                     "name": call.name,
                     "arguments": call.arguments,
+            again = {"measure": call.measure} if call.measure > 1 else {}
                     "tree": call.tree,
                 }
             )

@@ -130,13 +130,15 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An attempt made at address was judged by verifier."""
+    """An attempt made at address was judged by verifier. valid, flags: as in Verdict."""
 
     address: str
     verifier: str
     score: float | None
     passed: bool | None
 
+    valid: bool = True
+    flags: tuple[str, ...] = ()
 
 @dataclass(frozen=True, slots=True)
 class Improved:
@@ -149,6 +151,27 @@ class Improved:
 
 
 @dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
+class Unflagged:
+    """The best attempt so far that no flag is on, where the run's best has one."""
+
+    address: str
+    score: float | None
+    passed: bool | None
+    answer: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A finalist of a verifier whose scores are random: its attempt was scored once more."""
+
+    address: str
+    verifier: str
+    first: float | None
+    second: float | None
+    passed: bool | None
+
+
 class NodeEnded:
     """outcome and reason as in `outcome.word` and `outcome.reason`; score of what it returned, if any.
 
@@ -222,6 +245,8 @@ KINDS: dict[str, type[Event]] = {
     "ordered": Ordered,
     "run_ended": RunEnded,
 }
+    | Unflagged
+    | Measured
 _NAMES = {cls: name for name, cls in KINDS.items()}
 # Read once: dataclasses.asdict copies what it meets, which was half the time of a call.
 _FIELDS = {cls: [(field.name, field.name.rstrip("_")) for field in fields(cls)] for cls in _NAMES}
@@ -240,6 +265,8 @@ def is_afterword(event: Event) -> bool:
 def body(event: Event) -> dict[str, Any]:
     """The event's fields as JSON values, without its kind. try_ is written `try`."""
     return {shown: _plain(getattr(event, name)) for name, shown in _FIELDS[type(event)]}
+    "unflagged": Unflagged,
+    "measured": Measured,
 
 
 def _plain(value: Any) -> Any:
@@ -280,3 +307,5 @@ class Stamped:
         """The event as a line of JSON shows it: its kind in `event`, its fields in `body`."""
         kind, fields_ = kind_of(self.event), body(self.event)
         return {"number": self.number, "time": self.time, "event": kind, "body": fields_}
+    if "flags" in plain:
+        plain["flags"] = tuple(plain["flags"])

@@ -23,6 +23,7 @@ from .event import (
     Decided,
     Event,
     Improved,
+    Measured,
     NodeEnded,
     NodeStarted,
     Ordered,
@@ -32,6 +33,7 @@ from .event import (
     Scored,
     Stamped,
     is_afterword,
+    Unflagged,
 )
 from .fates import NO_TRIES, Fates, Tries, one
 from .orders import topped
@@ -114,6 +116,8 @@ class Fold:
     outside: what no node spent itself: calls made before any node had started.
     busy: the branch in which something was done last.
     ended: None while the run is live.
+    flags: of the attempts that have some, by address. unflagged: the best attempt without one, where `best` has
+    one. measured: the finalists whose scores are random, by address.
     """
 
     unpriced: frozenset[str] = frozenset()
@@ -128,6 +132,9 @@ class Fold:
     budget: Budget | None = None
     best: Best | None = None
     ended: RunEnded | None = None
+    unflagged: Best | None = None
+    flags: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    measured: dict[str, Measured] = field(default_factory=dict[str, Measured])
     lives: int = 0
     seen: int = 0
     lost: int = 0
@@ -176,6 +183,10 @@ class Fold:
                 self.best = Best(event.address, event.answer, event.score, event.passed)
             case NodeEnded():
                 self._end_node(event)
+            case Unflagged():
+                self.unflagged = Best(event.address, event.answer, event.score, event.passed)
+            case Measured():
+                self.measured[event.address] = event
             case RunEnded():
                 self.ended = event
                 self._before_s, self._began = event.seconds, None
@@ -220,6 +231,12 @@ class Fold:
         """What the tasks' baselines are worth, as far as they are scored; None where there is none."""
         scored = [
             node
+    @property
+    def best_unflagged(self) -> Best | None:
+        """The best attempt so far that no flag is on; None where there is none."""
+        flagged = self.best is not None and self.best.address in self.flags
+        return self.unflagged if flagged else self.best
+
             for node in self.nodes.values()
             if node.kind == BASELINE and node.outcome in _JUDGED
         ]
@@ -313,6 +330,8 @@ class Fold:
             branch.activity = "passed" if event.passed else "did not pass"
             return
         branch.activity = f"scored {event.score:g}"
+        if event.flags:
+            self.flags[event.address] = event.flags
         if branch.score is None or self.is_better(event.score, branch.score):
             branch.score = event.score
 

@@ -40,7 +40,7 @@ from .solo import act_alone, many_of, need_of
 from .split import part_tasks, route_key
 from .team import drive
 from .value import Attempt, Many, Value
-from .verdicts import judge_all, submitted
+from .verdicts import finalists, judge_all, submitted
 from .walk import Ended, Failure, Here, Walk, ending, node
 
 _NO_TASK = Task("none", "")
@@ -116,7 +116,7 @@ async def _single(here: Here, ended: Ended) -> Ended:
         one = vote(attempts)
     else:
         judged, _ = await judge_all(here, attempts)
-        one = best(judged, here.task.better)
+        one = best(await finalists(here, judged), here.task.better)
     whole = ending(one, ended.failures)
     short = ended.too_few or (isinstance(ended.outcome, Exhausted) and not one.passed)
     return replace(whole, outcome=ended.outcome, too_few=ended.too_few) if short else whole
@@ -260,6 +260,8 @@ async def _route(flow: Route, value: Value, here: Here) -> Ended:
         return failed
     number = keys.index(key) + 1
     inner = flow.cases[number - 1][1]
+    if flow.how == "best":
+        judged = await finalists(here, judged, flow.by)
     return await walk_flow(inner, value, here.at(f"{number}.{inner.label}"))
 
 

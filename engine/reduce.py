@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from podium.dsl.program import Task, Verifier
@@ -12,20 +13,21 @@ from .condition import Facts, holds
 from .value import Attempt, Json, Many, Value, Verdict
 
 Better = Literal["higher", "lower"]
-Rank = tuple[bool, bool, bool, float, bool]
+Rank = tuple[bool, bool, bool, float, bool, bool]
 
 
 def rank(verdict: Verdict | None, better: Better) -> Rank:
     """The place of a verdict among others, larger is better: passed, then any score, then by the score.
 
-    No verdict comes last of all.
+    Of equal ones that without a flag comes first. No verdict comes last of all.
     """
     if verdict is None:
-        return (False, False, False, 0.0, False)
+        return (False, False, False, 0.0, False, False)
     score = 0.0 if verdict.score is None else verdict.score
     turned = -score if better == "lower" else score
     scored = verdict.score is not None
-    return (True, verdict.passed is True, scored, turned, verdict.passed is None)
+    open_ = verdict.passed is None
+    return (True, verdict.passed is True, scored, turned, open_, not verdict.flags)
 
 
 def settled(verdict: Verdict, task: Task, verifier: Verifier) -> Verdict:
@@ -34,9 +36,7 @@ def settled(verdict: Verdict, task: Task, verifier: Verifier) -> Verdict:
         return verdict
     if verdict.score is None:
         return verdict
-    return Verdict(
-        verdict.score, holds(task.pass_rule, Facts(score=verdict.score)), verdict.evidence
-    )
+    return replace(verdict, passed=holds(task.pass_rule, Facts(score=verdict.score)))
 
 
 def best(attempts: Sequence[Attempt], better: Better) -> Attempt:

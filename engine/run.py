@@ -34,7 +34,7 @@ from .caps import budget_of
 from .clients.address import BASE
 from .clients.http import HttpClient
 from .clock import clock_of
-from .dispatch import Pace
+from .dispatch import Pace, Verify
 from .event import Stamped
 from .fold import Fold, fold_for
 from .gauging import listen
@@ -346,7 +346,10 @@ class Engine:
                 self._tasks.start_soon(self._listen, run, listening)
             pools = tuple(access.pools.values())
             self._tasks.start_soon(listen, access.client, self._door.admission, pools, gauging)
-            verify = partial(self._judging, bindings=bound, inline=self._inline)
+            verify: Verify = partial(self._judging, bindings=bound, inline=self._inline)
+            if self._judging is judge:
+                environ = {**self._environ, **self._secrets, **(secrets or {})}
+                verify = partial(judge, bindings=bound, inline=self._inline, environ=environ)
             await live(run, journal, access, self.ledger, verify, self._now)
         finally:
             listening.cancel()

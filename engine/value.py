@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from podium.dsl.program import Task
 
@@ -13,11 +14,19 @@ class Verdict:
     """A verifier's judgement. score: finite; None where the verifier gave only pass or fail.
 
     passed None: neither the verifier nor the task's pass rule says.
+    valid: false where the attempt is nothing that can be scored; it then has no score and does not pass.
+    flags: what makes it look like a cheat, a few words each; they are reported, and change no score.
+    cost: seconds of computing that judging took, where the verifier says. first: the score of the first
+    measurement, where this is that of a second one.
     """
 
     score: float | None
     passed: bool | None
     evidence: str = ""
+    valid: bool = True
+    flags: tuple[str, ...] = ()
+    cost: float | None = None
+    first: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +61,21 @@ class Many:
 
 
 Value = Task | Attempt | Many
+
+
+def verdict_body(verdict: Verdict) -> dict[str, Json]:
+    """The verdict's JSON form; `verdict_from` is its inverse. What it does not say is left out."""
+    body: dict[str, Json] = {
+        "score": verdict.score,
+        "passed": verdict.passed,
+        "evidence": verdict.evidence,
+    }
+    body |= {} if verdict.valid else {"valid": False}
+    body |= {"flags": list(verdict.flags)} if verdict.flags else {}
+    body |= {} if verdict.cost is None else {"cost": verdict.cost}
+    return body | ({} if verdict.first is None else {"first": verdict.first})
+
+
+def verdict_from(body: Mapping[str, Any]) -> Verdict:
+    """The verdict whose body this is. Raises TypeError on another shape."""
+    return Verdict(**{**body, "flags": tuple(body.get("flags", ()))})

@@ -1,6 +1,11 @@
-"""Verdicts: asked for lazily, once for each content, and noted as events."""
+"""Verdicts: asked for lazily, once for each content, and noted as events.
+
+Where a verifier's scores are random, the best of many is the luckiest of them, and its score too high: `best` has
+the finalists scored once more, and chooses by that score alone. Such an attempt keeps its second verdict.
+"""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import anyio
@@ -9,10 +14,11 @@ from podium.dsl.program import Verifier
 
 from .ask import ask
 from .call import BudgetExhausted, CallError, VerifierCall, VerifierReply, request_digest
-from .event import Improved, Scored
+from .combine import combined, named_parts
+from .event import Improved, Measured, Scored, Unflagged
 from .outcome import Failed
-from .reduce import attempts_of, rank, settled
-from .value import Attempt, Many, Value, Verdict
+from .reduce import attempts_of, rank, settled, top
+from .value import Attempt, Json, Many, Value, Verdict
 from .walk import Ended, Failure, Here, ending, no_room
 
 
@@ -20,19 +26,31 @@ async def judge(here: Here, attempt: Attempt, by: Verifier | None = None) -> Att
     """attempt with its verdict by the verifier (the task's, if none is named). Raises as `ask` does."""
     verifier = by or here.task.verify
     assert verifier is not None
+    if _is_measured_again(here, attempt, verifier):
+        return attempt
     judged = replace(attempt, verdict=await verdict_on(here, attempt, verifier))
     _note(here, judged, verifier)
     return judged
 
 
-async def verdict_on(here: Here, attempt: Attempt, verifier: Verifier) -> Verdict:
+def _is_measured_again(here: Here, attempt: Attempt, verifier: Verifier) -> bool:
+    verdict = attempt.verdict
+    return verifier == here.task.verify and verdict is not None and verdict.first is not None
+
+
+async def verdict_on(here: Here, attempt: Attempt, verifier: Verifier, measure: int = 1) -> Verdict:
     """The verdict alone: nothing is noted, and the attempt is none of the run's. Raises as `ask` does.
 
     Equal content is judged once in a run. Two who ask at once would both send it; the lock lets the second read
     the first one's verdict.
     """
-    address = f"{attempt.address}/v.{verifier.name}"
-    call = VerifierCall(address, here.account, verifier, here.task, attempt.answer, attempt.text)
+    if verifier.parts:
+        verdicts = await _on_parts(here, attempt, verifier, measure)
+        return settled(combined(verifier, verdicts, here.task.better), here.task, verifier)
+    again = "" if measure == 1 else f".{measure}"
+    address = f"{attempt.address}/v.{verifier.name}{again}"
+    content = attempt.answer, attempt.text
+    call = VerifierCall(address, here.account, verifier, here.task, *content, measure)
     key = request_digest(call)
     async with here.walk.judging.setdefault(key, anyio.Lock()):
         if key not in here.walk.verdicts:
@@ -43,12 +61,35 @@ async def verdict_on(here: Here, attempt: Attempt, verifier: Verifier) -> Verdic
     return here.walk.verdicts[key]
 
 
+async def _on_parts(
+    here: Here, attempt: Attempt, verifier: Verifier, measure: int
+) -> list[Verdict]:
+    """What the parts say, asked for at once, each in a call of its own; raises the first error in their order."""
+    parts = named_parts(verifier)
+    verdicts: dict[int, Verdict] = {}
+    errors: dict[int, CallError | BudgetExhausted] = {}
+
+    async def one(number: int) -> None:
+        try:
+            verdicts[number] = await verdict_on(here, attempt, parts[number], measure)
+        except (CallError, BudgetExhausted) as error:
+            errors[number] = error
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(len(parts)):
+            tasks.start_soon(one, number)
+    if errors:
+        raise errors[min(errors)]
+    return [verdicts[number] for number in range(len(parts))]
+
+
 def _note(here: Here, judged: Attempt, verifier: Verifier) -> None:
     verdict = judged.verdict
     assert verdict is not None
     if (judged.address, verifier.name) not in here.walk.scored:
         here.walk.scored.add((judged.address, verifier.name))
-        here.recorder.emit(Scored(judged.address, verifier.name, verdict.score, verdict.passed))
+        said = verdict.score, verdict.passed, verdict.valid, verdict.flags
+        here.recorder.emit(Scored(judged.address, verifier.name, *said))
     if verifier == here.task.verify:
         for guard in here.guards:
             if judged.address in guard.attempts:
@@ -57,18 +98,75 @@ def _note(here: Here, judged: Attempt, verifier: Verifier) -> None:
 
 
 def _improve(here: Here, judged: Attempt) -> None:
-    so_far = here.walk.best
+    walk = here.walk
+    is_best = _is_better(here, judged, walk.best)
+    is_other = not _has_flag(judged) and _is_better(here, judged, walk.unflagged)
+    if is_best:
+        walk.best = judged
+        here.recorder.emit(Improved(*_told(judged)))
+    if is_other:
+        walk.unflagged = judged
+    flagged = walk.best is not None and _has_flag(walk.best)
+    if flagged and walk.unflagged is not None and (is_best or is_other):
+        here.recorder.emit(Unflagged(*_told(walk.unflagged)))
+
+
+def _is_better(here: Here, one: Attempt, than: Attempt | None) -> bool:
     better = here.task.better
-    if so_far is None or rank(judged.verdict, better) > rank(so_far.verdict, better):
-        here.walk.best = judged
-        here.recorder.emit(
-            Improved(
-                judged.address,
-                judged.score,
-                judged.verdict.passed if judged.verdict else None,
-                judged.answer,
-            )
-        )
+    return than is None or rank(one.verdict, better) > rank(than.verdict, better)
+
+
+def _has_flag(attempt: Attempt) -> bool:
+    return attempt.verdict is not None and bool(attempt.verdict.flags)
+
+
+def _told(one: Attempt) -> tuple[str, float | None, bool | None, Json]:
+    passed = None if one.verdict is None else one.verdict.passed
+    return one.address, one.score, passed, one.answer
+
+
+async def finalists(
+    here: Here, judged: Sequence[Attempt], by: Verifier | None = None
+) -> tuple[Attempt, ...]:
+    """Those of judged that `best` is to choose from: all, but where scores are random the best few, scored again.
+
+    One whose second measurement fails keeps the first.
+    """
+    verifier = by or here.task.verify
+    scored = tuple(one for one in judged if one.verdict is not None)
+    if verifier is None or not verifier.finalists or len(scored) < 2:
+        return tuple(judged)
+    chosen = list(top(scored, verifier.finalists, here.task.better))
+
+    async def one(number: int) -> None:
+        with suppress(CallError):
+            chosen[number] = await _measured_again(here, chosen[number], verifier)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(len(chosen)):
+            tasks.start_soon(one, number)
+    _correct(here, chosen)
+    return tuple(chosen)
+
+
+async def _measured_again(here: Here, attempt: Attempt, verifier: Verifier) -> Attempt:
+    if attempt.verdict is None or attempt.verdict.first is not None:
+        return attempt
+    first = attempt.verdict.score
+    second = await verdict_on(here, attempt, verifier, 2)
+    told = Measured(attempt.address, verifier.name, first, second.score, second.passed)
+    here.recorder.emit(told)
+    return replace(attempt, verdict=replace(second, first=first))
+
+
+def _correct(here: Here, chosen: Sequence[Attempt]) -> None:
+    """The best so far, where it is one of chosen, has its second score, by which another may be better now."""
+    best = here.walk.best
+    if best is None or all(one.address != best.address for one in chosen):
+        return
+    new = max(chosen, key=lambda one: rank(one.verdict, here.task.better))
+    here.walk.best = new
+    here.recorder.emit(Improved(*_told(new)))
 
 
 async def judge_all(

@@ -9,7 +9,9 @@ import inspect
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, cast
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -19,8 +21,12 @@ from podium.dsl.program import Program, Task, Verifier
 from podium.dsl.values import Tasks
 
 from .call import CallError, VerifierCall
+from .clients.service import asked
+from .combine import combined, named_parts
 from .value import Attempt, Json, Verdict
 
+T = TypeVar("T")
+NOTHING: Mapping[str, str] = MappingProxyType({})
 # A user's function; what it returns is checked by `verdict_of`.
 Function = Callable[[Attempt, Task], object]
 
@@ -49,30 +55,48 @@ _LETTERS = (
 
 
 async def judge(
-    call: VerifierCall, bindings: Bindings | None = None, *, inline: bool = False
+    call: VerifierCall,
+    bindings: Bindings | None = None,
+    *,
+    inline: bool = False,
+    environ: Mapping[str, str] = NOTHING,
 ) -> Verdict:
     """The verdict on call's answer, within the verifier's time-out. Raises CallError(`verifier`) if there is none.
 
     bindings: functions by the name in `python("name")`, looked up before modules are. A function that is not async
     runs in a thread, which a time-out abandons but cannot stop; inline runs it here (under simulated time).
+    environ: where the tokens of services are looked up by name.
     """
-    pure = KINDS.get(call.verifier.kind)
+    verifier = call.verifier
+    if verifier.parts:
+        each = [replace(call, verifier=part) for part in named_parts(verifier)]
+        said = [await judge(one, bindings, inline=inline, environ=environ) for one in each]
+        return combined(verifier, said, call.task.better)
+    pure = KINDS.get(verifier.kind)
     if pure is not None:
         return pure(call)
-    if call.verifier.kind != "python":
-        raise _error(f"there is no verifier of kind {call.verifier.kind!r}")
+    if verifier.kind == "http":
+        return _sound(await _in_time(verifier, asked(call, environ)))
+    if verifier.kind != "python":
+        raise _error(f"there is no verifier of kind {verifier.kind!r}")
     function = load(str(call.verifier.args.get("ref", "")), bindings or {})
     attempt = Attempt(call.answer, call.text, call.address)
-    seconds = call.verifier.timeout_s
+    called = _called(function, attempt, call.task, inline=inline)
+    return verdict_of(await _in_time(verifier, called))
+
+
+async def _in_time(verifier: Verifier, judging: Awaitable[T]) -> T:
+    seconds = verifier.timeout_s
     with anyio.move_on_after(seconds):
-        return verdict_of(await _called(function, attempt, call.task, inline=inline))
-    raise _error(f"{call.verifier.name} took longer than {seconds:g} s")
+        return await judging
+    raise _error(f"{verifier.name} took longer than {seconds:g} s")
 
 
 def load_all(program: Program, bindings: Bindings) -> None:
     """Load every function that judges in program, before anything is paid. Raises CallError as `load` does."""
     found = verifiers(program.flow, Tasks(program.tasks))
-    for ref in sorted({str(one.args.get("ref", "")) for one in found if one.kind == "python"}):
+    leaves = [leaf for one in found for leaf in one.leaves()]
+    for ref in sorted({str(one.args.get("ref", "")) for one in leaves if one.kind == "python"}):
         load(ref, bindings)
 
 
@@ -95,9 +119,7 @@ def load(ref: str, bindings: Bindings) -> Function:
 def verdict_of(value: object) -> Verdict:
     """A function's result as a verdict: bool is passed, a number is a score. Raises CallError on anything else."""
     if isinstance(value, Verdict):
-        if value.score is not None and not math.isfinite(value.score):
-            raise _error(f"the score {value.score} is not finite")
-        return value
+        return _sound(value)
     if isinstance(value, bool):
         return Verdict(None, value)
     if isinstance(value, int | float):
@@ -105,6 +127,14 @@ def verdict_of(value: object) -> Verdict:
             raise _error(f"the score {value} is not finite")
         return Verdict(float(value), None)
     raise _error(f"a verifier returns a bool, a number or a Verdict, not {type(value).__name__}")
+
+
+def _sound(verdict: Verdict) -> Verdict:
+    if verdict.score is not None and not math.isfinite(verdict.score):
+        raise _error(f"the score {verdict.score} is not finite")
+    if not verdict.valid:  # there is nothing that could have been scored
+        verdict = replace(verdict, score=None, passed=False)
+    return replace(verdict, flags=tuple(map(str, verdict.flags)))
 
 
 async def _called(function: Function, attempt: Attempt, task: Task, *, inline: bool) -> object:

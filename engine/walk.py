@@ -93,7 +93,7 @@ class Walk:
 
     paused, told: why the run is being stopped, in a word and in a sentence. in_air: calls given to the world
     and not yet answered.
-    own: the run's own budget.
+    unflagged: the best attempt so far that no flag is on. own: the run's own budget.
     """
 
     world: World
@@ -103,6 +103,7 @@ class Walk:
     changed: anyio.Event = field(default_factory=anyio.Event)
     best: Attempt | None = None
     own: Guard | None = None
+    unflagged: Attempt | None = None
     verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
     judging: dict[str, anyio.Lock] = field(default_factory=dict[str, anyio.Lock])
     scored: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])

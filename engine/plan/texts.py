@@ -70,7 +70,8 @@ class Given:
     """What comes into a node: so many attempts at most, 0 where it is the task alone.
 
     text, before: the longest text of one and of what it revised, in tokens. peak: the longest of any attempt
-    so far, which is what a budget that ran out may return. structured: the answer may be an object.
+    so far, which is what a budget that ran out may return. structured: the answer may be an object. often, theirs:
+    every so many rounds a team reads another's solution, of so many tokens.
     """
 
     width: int = 0
@@ -78,6 +79,8 @@ class Given:
     before: int = 0
     peak: int = 0
     structured: bool = False
+    often: int = 0
+    theirs: int = 0
 
     def join(self, other: "Given") -> "Given":
         """Either of the two, as far as one attempt goes; the greater width."""
@@ -198,7 +201,10 @@ def evidence_of(verifier: Verifier | None) -> int:
     """The longest evidence of a verdict, in tokens."""
     if verifier is None:
         return 0
-    if verifier.kind == "python":
+    if verifier.parts:
+        each = (evidence_of(part) + text_bound(part.name) + 8 for part in verifier.parts)
+        return min(UNBOUNDED, sum(each))
+    if verifier.kind not in ("exact", "number", "choice", "contains"):
         return UNBOUNDED
     wanted = verifier.args.get("expected")
     items = wanted if isinstance(wanted, tuple) else (wanted,)

@@ -14,7 +14,11 @@ def touched(program: Program) -> dict[str, list[str]]:
         for host, names in map(_reached, _addresses(model)):
             hosts.add(host)
             variables |= names
-    python = {str(v.args.get("ref")) for v in _verifiers(program) if v.kind == "python"}
+    leaves = [leaf for verifier in _verifiers(program) for leaf in verifier.leaves()]
+    python = {str(leaf.args.get("ref")) for leaf in leaves if leaf.kind == "python"}
+    for leaf in (leaf for leaf in leaves if leaf.kind == "http"):
+        hosts.add(host_of(str(leaf.args.get("url"))) or "")
+        variables |= {str(leaf.args["key"])} if leaf.args.get("key") else set()
     files = [source.name for source in program.sources if not source.name.startswith("std.")]
     return {
         "Hosts": sorted(hosts),

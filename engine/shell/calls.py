@@ -123,4 +123,5 @@ def _text(body: Mapping[str, Any]) -> str:
     verdict = reply.verdict
     said = "" if verdict.passed is None else ", passed" if verdict.passed else ", not passed"
     score = "no score" if verdict.score is None else f"score {verdict.score:.6g}"
-    return f"{score}{said}" + (f": {verdict.evidence}" if verdict.evidence else "")
+    suspected = f" (suspected: {'; '.join(verdict.flags)})" if verdict.flags else ""
+    return f"{score}{said}{suspected}" + (f": {verdict.evidence}" if verdict.evidence else "")

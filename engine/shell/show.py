@@ -34,7 +34,9 @@ from .summary import (
     best_team,
     dollars,
     headline,
+    measured_again,
     one_agent,
+    suspicions,
     what_next,
 )
 from .terminal import Plain
@@ -131,6 +133,8 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     console.print(Text(headline(folded)), soft_wrap=True)
     what_and_price(console, folded)
     said = (
+        *suspicions(folded),
+        measured_again(folded),
         against_baseline(folded),
         one_agent(folded),
         best_team(folded),

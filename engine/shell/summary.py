@@ -12,6 +12,7 @@ from .safe import safe_line
 from .units import show_calls, show_count, show_seconds, show_usd
 
 MAX_FAILURES = 3
+MAX_FINALISTS = 5
 MAX_ROWS = 12  # of the price table; deeper nodes are counted in those above them
 
 
@@ -136,6 +137,8 @@ def closing_lines(
     podium, store: as for `what_next`. What the run knows nothing of has no line.
     """
     said = (
+        *suspicions(folded),
+        measured_again(folded),
         against_baseline(folded),
         one_agent(folded),
         best_team(folded),
@@ -167,6 +170,36 @@ def against_baseline(folded: Fold) -> str:
     if baseline.tasks > 1:
         return f"Baseline {worth}, best {mine}, on average over {baseline.tasks} tasks."
     return f"Baseline {worth}, best {mine}."
+
+
+def suspicions(folded: Fold) -> tuple[str, ...]:
+    """What verifiers suspect, the best attempt with and without that; nothing where no verdict has a flag."""
+    if not folded.flags:
+        return ()
+    best, other = folded.best, folded.best_unflagged
+    count = len(folded.flags)
+    many = "1 attempt looks" if count == 1 else f"{count} attempts look"
+    if best is None or best.address not in folded.flags:
+        return (f"{many} like a cheat; the best is none of them.",)
+    why = safe_line("; ".join(folded.flags[best.address]), 200)
+    mine = _worth(best.score, passed=best.passed)
+    rest = "none is left without a flag"
+    if other is not None:
+        worth = _worth(other.score, passed=other.passed)
+        rest = f"the best without a flag: {worth}, {safe_line(other.address, 120)}"
+    told = f"{many} like a cheat, the best ({mine}) among them: {why}"
+    return (told, f"{rest[:1].upper()}{rest[1:]}.")
+
+
+def measured_again(folded: Fold) -> str:
+    """The finalists of a verifier with random scores: both scores, the best by the second one first."""
+    found = [one for one in folded.measured.values() if one.second is not None]
+    if not found:
+        return ""
+    found.sort(key=lambda one: one.second or 0.0, reverse=folded.better == "higher")
+    scores = [f"{_worth(one.first, passed=None)} then {one.second:.4g}" for one in found]
+    more = f", and {len(scores) - MAX_FINALISTS} more" if len(scores) > MAX_FINALISTS else ""
+    return f"Finalists were scored once more: {', '.join(scores[:MAX_FINALISTS])}{more}."
 
 
 def _worth(score: float | None, *, passed: bool | None) -> str:

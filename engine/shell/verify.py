@@ -1,6 +1,8 @@
-"""`podium verify`: a task's verifier alone, on an answer that is already there."""
+"""`podium verify`: a task's verifier alone, on an answer that is already there, or served to other machines."""
 
 import json
+from dataclasses import asdict
+from functools import partial
 
 import anyio
 import click
@@ -31,10 +33,16 @@ from .texts import read_text
 @click.option(
     "--answer",
     "path",
-    required=True,
     metavar="PATH",
     help="The answer; one that ends in .json is a structured one; - is standard input.",
 )
+@click.option(
+    "--serve",
+    is_flag=True,
+    help="Judge what is posted instead, for http(...) on another machine; needs a token.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to serve.")
+@click.option("--port", default=0, help="Where to serve; default: any that is free.")
 @settings_option
 @allow_option
 @json_option
@@ -46,16 +54,21 @@ def command(
     *,
     file: str,
     task: str,
-    path: str,
+    path: str | None,
+    serve: bool,
+    host: str,
+    port: int,
     settings: tuple[str, ...],
     allow: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Judge the answer at PATH as an attempt at TASK of FILE, or at the family TASK.
+    """Judge the answer at PATH as an attempt at TASK of FILE, or at the family TASK; or serve its verifier.
 
     Exit codes: 0 passed; 1 not passed; 2 wrong program or usage; 4 the verifier failed.
     """
     doors = ctx.obj or Doors()
+    if (path is None) != serve:
+        raise ShellError("give --answer PATH, or --serve")
     # The flow is never run; a task needs one to be compiled with, and that one a budget and leave.
     asked = Asked(
         expression="agent",
@@ -68,15 +81,30 @@ def command(
         tasks = load(file, asked, doors.environ).program.tasks
     except ProgramError as error:
         reject(error, as_json=as_json)
+    if path is None:
+        _serve(tasks, task, doors, host, port)
+        return
     found, verifier = with_verifier(tasks, task)
     answer, text = answer_of(path)
     call = VerifierCall("verify", "", verifier, found, answer, text)
     try:
-        verdict = settled(anyio.run(judge, call), found, verifier)
+        said = anyio.run(partial(judge, call, environ=doors.environ))
+        verdict = settled(said, found, verifier)
     except CallError as error:
         raise ShellError(f"the verifier gave no verdict: {error.message}", Exit.FAILED) from error
     click.echo(_json(verdict) if as_json else safe(sentence(verdict)))
     ctx.exit(exit_of("finished", passed=verdict.passed, judged=True))
+
+
+def _serve(tasks: tuple[Task, ...], name: str, doors: Doors, host: str, port: int) -> None:
+    from .serving import serve  # a server's modules take time to load
+
+    if not tasks or any(task.verify is None for task in tasks):
+        raise ShellError(f"the task {name} has no verifier: give it `verify = ...`")
+    try:
+        anyio.run(serve, tasks, doors.environ, host, port)
+    except OSError as error:
+        raise ShellError(f"cannot listen at {host}:{port}: {error}", Exit.FAILED) from error
 
 
 def with_verifier(tasks: tuple[Task, ...], name: str) -> tuple[Task, Verifier]:
@@ -105,15 +133,15 @@ def sentence(verdict: Verdict) -> str:
     """The verdict in words, the evidence below it."""
     said = {True: "passed", False: "not passed", None: "no pass rule"}[verdict.passed]
     score = "" if verdict.score is None else f", score {verdict.score:.6g}"
-    return said + score + (f"\n{verdict.evidence}" if verdict.evidence else "")
+    flags = "".join(f"\nsuspected: {flag}" for flag in verdict.flags)
+    invalid = "" if verdict.valid else ", invalid"
+    return said + score + invalid + (f"\n{verdict.evidence}" if verdict.evidence else "") + flags
 
 
 def _json(verdict: Verdict) -> str:
     return safe_json(
         {
             "schema": 1,
-            "score": verdict.score,
-            "passed": verdict.passed,
-            "evidence": verdict.evidence,
+            **asdict(verdict),
         }
     )

@@ -112,8 +112,10 @@ class Agents:
         stands in the end does not matter to the law."""
         chance = random.Random(f"{self.seed} {spot.node}")
         task = _task(self.program, call.address)
-        if task is not None and task.verify is not None and task.verify.kind in KINDS:
-            return _answer(task.verify, right=chance.random() < self.law.rate(spot.size))
+        leaves = () if task is None or task.verify is None else task.verify.leaves()
+        pure = next((leaf for leaf in leaves if leaf.kind in KINDS), None)
+        if pure is not None:
+            return _answer(pure, right=chance.random() < self.law.rate(spot.size))
         return mark(chance.gauss(self.law.mean(spot.size), self.law.spread(spot.size)))
 
 

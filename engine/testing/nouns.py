@@ -255,6 +255,14 @@ class Nouns:
                 return t.call(kind, t.string("B"))
             case "contains":
                 return t.call(kind, t.string(YES), *([t.string("no")] if self.maybe(2) else []))
+            case "all_of" | "any_of":
+                return t.call(kind, t.call("exact", t.string(YES)), self._call("contains"))
+            case "weighted":
+                parts = t.listed(t.call("exact", t.string(YES)), self._call("contains"))
+                return t.call(kind, parts, t.listed(t.number(1), t.number(self.pick(2, 0.5))))
+            case "http":
+                at = t.string("http://127.0.0.1:1/verdict")
+                return t.call(kind, at, timeout=t.time(10), inflight=t.number(2))
             case "python":
                 self.allow.append("python:operator:ne")
                 return t.call(kind, t.string("operator:ne"), timeout=t.time(10))
@@ -262,7 +270,8 @@ class Nouns:
                 return t.call(kind, t.string(YES))
 
     def _rules(self, kind: str, fields: dict[str, s.Expr]) -> None:
-        self.hidden = kind in ("exact", "number", "choice")
+        self.passes = kind != "weighted"
+        self.hidden = kind in ("exact", "number", "choice", "all_of", "any_of", "weighted")
         if kind == "contains" and self.maybe(3):
             fields["pass"] = t.compare(t.name("score"), ">=", t.number(0.5))
         if kind == "contains" and self.maybe(6):

@@ -30,7 +30,9 @@ from .nouns import Nouns
 from .rooms import Room
 from .trees import file, printed
 
-VERIFIERS = ("contains", "exact", "number", "choice", "python")
+VERIFIERS = (
+    "contains", "exact", "number", "choice", "python", "all_of", "any_of", "weighted", "http"
+)  # fmt: skip
 """The kinds of verifiers that run."""
 
 

@@ -198,6 +198,8 @@ def test_the_result_is_the_promised_object() -> None:
         "passed": True,
         "baseline": None,
         "seconds": 12.5,
+        "suspected": None,
+        "measured_again": [],
         "spent": both,
         "budget": {"usd": 9.0, "tokens": 100, "calls": None, "seconds": None},
         "held": 0,
