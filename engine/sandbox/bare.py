@@ -52,6 +52,6 @@ class Bare:
             cwd=folder,
         )
         gone = await child.finish(limits.wall_s, partial(watch_size, folder, limits.disk_bytes))
-        ended = reached(gone.code, gone.cpu_s, limits) if gone.stopped == "exit" else gone.stopped
+        ended = reached(gone.code, gone.seconds, limits) if gone.stopped == "exit" else gone.stopped
         code = gone.code if ended == "exit" else None
         return Ran(code, ended, gone.out, gone.err, gone.seconds)

@@ -4,6 +4,7 @@ The order of the words matters: the user is dropped outside, so that no file of 
 are set inside, so that bwrap itself is not under them.
 """
 
+import contextlib
 import json
 import tempfile
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 import anyio
 
-from .child import Child, Gone, sealed
+from .child import Child, Gone, dead, sealed
 from .command import BOX, MIB, Command, Ended, Limits, Ran, SandboxFailed
 from .folder import give_to, watch_size
 from .group import Group, Groups
@@ -65,10 +66,14 @@ class Bubblewrap:
         with tempfile.TemporaryFile() as status:
             child = self._start(command, group, status.fileno())
             watch = partial(watch_size, folder, limits.disk_bytes) if folder else None
-            gone = await child.finish(limits.wall_s, watch)
-            status.seek(0)
-            code = _exit_code(status.read())
-        return _ran(gone, code, limits, group)
+            try:
+                gone = await child.finish(limits.wall_s, watch)
+            finally:
+                status.seek(0)
+                told = _told(status.read())
+                with anyio.CancelScope(shield=True):
+                    await dead(told.get("child-pid"))
+        return _ran(gone, told.get("exit-code"), limits, group)
 
     def _start(self, command: Command, group: Group | None, status: int) -> Child:
         """The descriptors that bwrap reads from are closed here as soon as it has them."""
@@ -77,7 +82,7 @@ class Bubblewrap:
             seen = self._staged(command)
             options = [
                 *("--seccomp", words.holding(self.calls), "--json-status-fd", str(status)),
-                *_world(command, self.place),
+                *_world(command, self.place, seen),
                 *_work(command, words, seen),
                 *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", BOX),
             ]
@@ -131,7 +136,7 @@ def _launch(group: Group | None, seen: dict[Path, Path], place: Place) -> list[s
     return argv
 
 
-def _world(command: Command, place: Place) -> list[str]:
+def _world(command: Command, place: Place, seen: dict[Path, Path]) -> list[str]:
     """A new root with the programs of this machine in it, and nothing of ours."""
     options = ["--unshare-all", "--unshare-user", "--disable-userns"]
     options += ["--die-with-parent", "--new-session", "--hostname", "sandbox"]
@@ -139,9 +144,12 @@ def _world(command: Command, place: Place) -> list[str]:
     for name, value in _environ(command, place).items():
         options += ["--setenv", name, value]
     options += [*system(), "--proc", "/proc", "--dev", "/dev"]
-    code = own_code()
-    if code.is_relative_to("/usr"):
-        options += ["--tmpfs", str(code), "--remount-ro", str(code)]
+    programs = [Path("/usr")]
+    if place.python is not None:
+        programs.append(place.python)
+        options += ["--ro-bind", str(seen.get(place.python, place.python)), str(place.python)]
+    if any(own_code().is_relative_to(folder) for folder in programs):
+        options += ["--tmpfs", str(own_code()), "--remount-ro", str(own_code())]
     options += ["--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     return [*options, "--size", str(command.limits.disk_bytes), "--tmpfs", "/tmp"]
 
@@ -191,16 +199,13 @@ def limited(limits: Limits, *, together: bool) -> Sequence[str]:
     )
 
 
-def _exit_code(status: bytes) -> int | None:
-    """The command's exit code as bwrap told it; None where bwrap ended before the command did."""
+def _told(status: bytes) -> dict[str, int]:
+    """What bwrap tells: `child-pid` of the first process inside, and `exit-code` once the command has ended."""
+    told: dict[str, int] = {}
     for line in status.splitlines():
-        try:
-            told = json.loads(line)
-        except ValueError:  # it was killed as it wrote
-            continue
-        if "exit-code" in told:
-            return int(told["exit-code"])
-    return None
+        with contextlib.suppress(ValueError):  # it was killed as it wrote
+            told |= json.loads(line)
+    return told
 
 
 def _ran(gone: Gone, code: int | None, limits: Limits, group: Group | None) -> Ran:
@@ -212,18 +217,18 @@ def _ran(gone: Gone, code: int | None, limits: Limits, group: Group | None) -> R
         why = gone.err.text.strip()[-500:] or f"it ended with code {gone.code}"
         raise SandboxFailed(f"bubblewrap failed: {why}")
     elif ended == "exit":
-        ended = reached(code, gone.cpu_s, limits)
+        ended = reached(code, gone.seconds, limits)
     return Ran(code if ended == "exit" else None, ended, gone.out, gone.err, gone.seconds)
 
 
-def reached(code: int | None, cpu_s: float, limits: Limits) -> Ended:
-    """Which limit of one process an exit code tells of."""
+def reached(code: int | None, seconds: float, limits: Limits) -> Ended:
+    """Which limit of one process an exit code tells of, after so many seconds."""
     match code:
         case 152:  # 128 + SIGXCPU
             return "cpu"
         case 153:  # 128 + SIGXFSZ
             return "file"
-        case 137 if cpu_s >= limits.cpu_s:  # 128 + SIGKILL, after the grace
+        case 137 if seconds >= limits.cpu_s:  # 128 + SIGKILL, after the grace
             return "cpu"
         case _:
             return "exit"

@@ -6,7 +6,6 @@ is needed. Start it from the thread of the event loop: a sandbox dies with the t
 
 import contextlib
 import fcntl
-import math
 import os
 import signal
 import subprocess
@@ -34,20 +33,13 @@ Watch = Callable[[], Awaitable[Stopped]]
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A child that has ended. status: as waitpid gives it. cpu_s: of it and all that it waited for."""
+    """A child that has ended. code: 128 + n after signal n."""
 
-    status: int
+    code: int
     stopped: Stopped
     out: Output
     err: Output
     seconds: float
-    cpu_s: float
-
-    @property
-    def code(self) -> int:
-        """Its exit code, 128 + n after signal n."""
-        code = os.waitstatus_to_exitcode(self.status)
-        return code if code >= 0 else 128 - code
 
 
 @dataclass(slots=True)
@@ -85,7 +77,6 @@ class Child:
     out: Kept
     err: Kept
     began: float
-    buried: tuple[int, float] = (0, math.nan)
 
     @classmethod
     def start(
@@ -137,8 +128,9 @@ class Child:
             with anyio.CancelScope(shield=True):
                 await self._kill()
         seconds = time.monotonic() - self.began
-        status, cpu_s = self.buried
-        return Gone(status, stopped, self.out.output(), self.err.output(), seconds, cpu_s)
+        code = self.process.returncode
+        code = code if code >= 0 else 128 - code
+        return Gone(code, stopped, self.out.output(), self.err.output(), seconds)
 
     async def _ended(self, watch: Watch | None) -> Stopped:
         """Read until the child has ended, writes without end, or watch says to end it."""
@@ -204,17 +196,29 @@ class Child:
                 kept.add(chunk)
 
     def _bury(self) -> None:
-        pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
-        if not pid:
+        if self.process.poll() is None:
             raise SandboxFailed(f"process {self.process.pid} does not end, although it was killed")
-        self.process.returncode = os.waitstatus_to_exitcode(status)  # so that Popen does not wait
-        self.buried = (status, usage.ru_utime + usage.ru_stime)
 
     def _pipes(self) -> tuple[tuple[int, Kept], tuple[int, Kept]]:
         out, err = self.process.stdout, self.process.stderr
         assert out is not None
         assert err is not None
         return (out.fileno(), self.out), (err.fileno(), self.err)
+
+
+async def dead(pid: int | None) -> None:
+    """Wait, not for ever, until a process that was killed is no more. None: there never was one."""
+    if pid is None:
+        return
+    try:
+        pidfd = os.pidfd_open(pid)
+    except OSError:
+        return
+    try:
+        with anyio.move_on_after(DYING_S):
+            await anyio.wait_readable(pidfd)
+    finally:
+        os.close(pidfd)
 
 
 def sealed(data: bytes) -> IO[bytes]:

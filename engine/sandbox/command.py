@@ -5,7 +5,7 @@ A command is a list of words, never a line for a shell: what a model wrote is a 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
 MIB = 1 << 20
@@ -41,10 +41,10 @@ class Command:
     """One program to run. argv[0] is looked up in /usr/bin and /bin; nothing is given to a shell.
 
     files: by path relative to the start folder, `BOX`; they may be changed there. stdin: all of it, then its end.
-    folder: one of this machine in place of an empty `BOX`; what is written there stays. It must be nobody else's at
-    the time: its owner may be changed to whom the sandbox runs as. Afterwards it may hold links to anywhere, which
-    must not be followed. shown: folders or files of this machine, by the absolute path that they are seen at, read
-    only. environ: added to the little that there is.
+    folder: one of this machine in place of an empty `BOX`; what is written there stays, and files must be empty.
+    It must be nobody else's at the time: its owner may be changed to whom the sandbox runs as. Afterwards it may
+    hold links to anywhere, which must not be followed. shown: folders or files of this machine, by the absolute
+    path, none in `BOX`, that they are seen at, read only. environ: added to the little that there is.
     """
 
     argv: tuple[str, ...]
@@ -54,6 +54,17 @@ class Command:
     shown: Mapping[str, Path] = field(default_factory=dict[str, Path])
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
     limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        """Links that an earlier command left in a kept folder would lead what writes files out of it."""
+        if self.folder is not None and self.files:
+            raise ValueError("a command in a folder of its own takes no files: write them there")
+        if not self.argv or any("\0" in word for word in (*self.argv, *self.files, *self.shown)):
+            raise ValueError("a command is one word or more, none of which holds a zero byte")
+        for target in self.shown:
+            path = PurePosixPath(target)
+            if not path.is_absolute() or path.is_relative_to(BOX) or ".." in path.parts:
+                raise ValueError(f"nothing can be shown at {target}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,11 +65,15 @@ class Groups:
         """A new group with these limits. Raises OSError."""
         name = f"{_PREFIX}{os.getpid()}-{next(self._numbers)}"
         group = Group(tuple(parent / name for parent in self.parents))
-        for folder in group.folders:
-            folder.mkdir()
-            for file, value in _settings(limits, self.mixed):
-                if (folder / file).exists():
-                    (folder / file).write_text(str(value))
+        try:
+            for folder in group.folders:
+                folder.mkdir()
+                for file, value in _settings(limits, self.mixed):
+                    if (folder / file).exists():
+                        (folder / file).write_text(str(value))
+        except OSError:
+            group.remove()
+            raise
         return group
 
     def sweep(self) -> None:
