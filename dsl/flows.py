@@ -10,26 +10,29 @@ from .kinds import CONDITION_NAMES
 from .names import did_you_mean, near
 from .problem import Label
 from .program import (
+    Agent,
     Branch,
     Condition,
     Fallback,
     Flow,
     ForEach,
+    Limited,
     Parallel,
     Reduce,
     Repeat,
     Role,
     Route,
     Same,
+    Team,
     Then,
     Verifier,
 )
-from .reading import as_int, as_word, items, setting
+from .reading import as_int, as_word, items
 from .shapes import Shape, after, gives, role_shape, stand_in, takes
 from .source import Place
 from .teams import team
 from .types import FLOW
-from .values import BAD, Counted, Fields, Items, Later, Policy, Scope, Value, is_condition
+from .values import BAD, Counted, Fields, Items, Policy, Scope, Value, is_condition
 
 # --- chains --------------------------------------------------------------------------------------
 
@@ -102,19 +105,35 @@ def _parallel(context: Context, bound: Bound) -> Value:
         as_int(bound.value("need")),
         as_int(bound.value("inflight")) if bound.known("inflight") else None,
         "even" if as_word(bound.value("split"), "pooled") == "even" else "pooled",
+        _migrate(context, bound, branches),
     )
     _needs(context, bound, flow)
-    if bound.known("migrate") and isinstance(bound.value("migrate"), Policy):
-        context.mark(
-            flow,
-            (
-                Later(
-                    f"{setting('migrate', bound.value('migrate'))} of `parallel`",
-                    bound.at("migrate"),
-                ),
-            ),
-        )
     return _shaped(context, flow, "its branches take different things")
+
+
+def _migrate(context: Context, bound: Bound, branches: tuple[Branch, ...]) -> int | None:
+    """Every how many rounds teams read from each other; only teams have rounds to do so."""
+    value = bound.value("migrate")
+    if not isinstance(value, Policy):
+        return None
+    for branch in branches:
+        inner = branch.flow
+        while isinstance(inner, Limited):
+            inner = inner.flow
+        if not isinstance(inner, Team) and not _is_stand_in(inner):
+            context.error(
+                "E212",
+                f"`migrate` is between teams, and `{inner.label}` is none",
+                inner.place,
+                help="write a team behind `of`, and what follows it behind the whole: "
+                "`parallel(3, migrate = every(2)) of team(4) -> best`",
+                secondary=(Label(bound.at("migrate"), "asked for here"),),
+            )
+    return int(value.amount)
+
+
+def _is_stand_in(flow: Flow) -> bool:
+    return isinstance(flow, Agent) and "?" in flow.role.takes
 
 
 def _branches(context: Context, bound: Bound) -> tuple[Branch, ...]:

@@ -111,6 +111,7 @@ def _form(models: Models, node: Node) -> Iterator[tuple[str, Json]]:
             yield "need", flow.need
             yield "split", flow.split
             yield "inflight", flow.inflight or "all"
+            yield "migrate", "none" if flow.migrate is None else f"every({flow.migrate})"
         case Fallback(accept=accept):
             yield "accept", "passed, if there is a pass rule" if accept is None else text(accept)
         case Repeat(max=rounds, until=until):

@@ -91,7 +91,7 @@ class _Rounds:
         for cycle in range(1, flow.cycles + 1):
             here = self._cycle()
             total = total.plus(here)
-            if cycle > 2 and here == before:
+            if cycle > 2 and here == before and not self.given.often:
                 return total.plus(here.times(flow.cycles - cycle))
             before = here
         return total
@@ -104,7 +104,9 @@ class _Rounds:
             self.number += 1
             here = self._round(self.number, opens=turn == 1)
             total = total.plus(here)
-            if turn > 2 and here == before:  # prompts are full: further rounds cost the same
+            if (
+                turn > 2 and here == before and not self.given.often
+            ):  # prompts are full: further rounds cost the same
                 total = total.plus(here.times(flow.rounds - turn))
                 self.number += flow.rounds - turn
                 break
@@ -129,8 +131,10 @@ class _Rounds:
         self.outside = self.outside.plus(one.times(count))
 
     def _round(self, number: int, *, opens: bool) -> Amounts:
-        flow = self.flow
+        flow, given = self.flow, self.given
         total = NOTHING
+        if given.often and number > 1 and (number - 1) % given.often == 0:
+            self._tell(1, reply(given.theirs).plus(Size(0, _HEAD // 2, _HEAD)))
         if flow.ceo is not None and (number == 1 or flow.ceo.mode == "adaptive"):
             total = self._ceo(flow.ceo)
         seats = tuple(range(1, flow.size + 1))

@@ -36,6 +36,12 @@ _HUGE = 10**12  # attempts: past every sensible max_agents, growing further tell
 _NONE = Given()
 
 
+def _bare(flow: Flow) -> Flow:
+    while isinstance(flow, Limited):
+        flow = flow.flow
+    return flow
+
+
 @dataclass(slots=True)
 class Walk:
     """cautious: a budget may refuse any call, so at least is what an answer cannot be had without."""
@@ -168,6 +174,12 @@ class Walk:
     def _parallel(self, flow: Parallel, place: Place, given: Given) -> Node:
         children: list[Node] = []
         first = 1
+        if flow.migrate is not None:
+            teams = (_bare(branch.flow) for branch in flow.branches)
+            texts = [
+                given_by(self.models, one, given).text for one in teams if isinstance(one, Team)
+            ]
+            given = replace(given, often=flow.migrate, theirs=max(texts, default=0))
         for branch in flow.branches:
             here = place.at(numbered(first, branch.count, branch.flow))
             children.append(self._node(branch.flow, here, given, branch.count))

@@ -14,7 +14,6 @@ from ..agent.prompt import FIT_BYTES_PER_TOKEN, clip_bytes
 from ..agent.shape import Unreadable
 from ..ask import ask_model
 from ..call import Message
-from ..event import Said
 from ..later import later_round
 from ..reduce import attempts_of
 from ..solo import turn_of
@@ -22,9 +21,8 @@ from ..value import Attempt, Json, Verdict
 from ..verdicts import verdict_on
 from ..walk import Ended, Here, ending, may_start, node
 from .asking import mentions, team_view
-from .board import Post
 from .lead import recruit
-from .state import State, note_end
+from .state import State, note_end, told_by_others
 
 EVALUATOR_SYSTEM = (
     "You judge the solution of a team. You do not solve the task. Answer with one JSON object."
@@ -91,7 +89,7 @@ async def _execute(state: State, cycle: int, execute: Verifier, attempt: Attempt
     note_end(state, ended)
     verdict = next((judged.verdict for judged in attempts_of(ended.value)), None)
     if verdict is not None:
-        _post(state, execute.name, found(execute, verdict))
+        told_by_others(state, execute.name, found(execute, verdict))
     return verdict
 
 
@@ -130,14 +128,7 @@ def _hear(state: State, name: str, answer: Mapping[str, Json] | Unreadable) -> N
     only = len(others) == 1
     lines = [text if only else f"{key}: {text}" for key, text in others.items() if text]
     state.evaluation = clip("\n".join([f"The solution is {words}.", *lines]), ADVICE_TOKENS)
-    _post(state, name, state.evaluation)
-
-
-def _post(state: State, name: str, text: str) -> None:
-    """Words from outside the members, on the board."""
-    state.posts.append(Post(state.rounds, 0, name, text, solution=False))
-    line = " ".join(text.split())[:200]
-    state.here.recorder.emit(Said(state.here.address, state.rounds, 0, name, line))
+    told_by_others(state, name, state.evaluation)
 
 
 def _messages(

@@ -33,10 +33,7 @@ from .ceo import Settings
 from .cycle import closed, recruited
 from .lead import lead
 from .machine import Phase, accepted, consensus, phases, roles, seated
-from .state import State, note_end
-
-# How much of a message an event shows, in characters.
-_LINE = 200
+from .state import LINE, State, note_end, told_by_others
 
 
 async def drive(flow: Team, value: Value, here: Here) -> Ended:
@@ -103,12 +100,16 @@ def _only_agreed(state: State) -> bool:
 async def _led(state: State, turn: int) -> str:
     """A round, the cycle's turn, and what its CEO says before it: why no other follows."""
     flow, number = state.flow, state.rounds + 1
+    _migrant(state, number)
     if flow.ceo is not None and (number == 1 or flow.ceo.mode == "adaptive"):
         await lead(state, number)
     if state.stop and state.submissions:
         return "ceo"
     state.rounds = number
     await _round(state, number, opens=turn == 1)
+    port = state.here.port
+    if port is not None and port.posts(number) and state.submissions:
+        port.post(_answer(state))
     if state.stop:  # before there was any solution, a stop asks for one round and no more
         return "ceo"
     if state.refused is not None:
@@ -127,6 +128,25 @@ def _fired(state: State, at: int | str, *, consensus: bool = True) -> str:
     facts = _facts(state, at)
     facts = replace(facts, consensus=facts.consensus and consensus)
     return fired(rule, facts) if holds(rule, facts) else ""
+
+
+def _migrant(state: State, number: int) -> None:
+    """Read what a neighbour has posted, where it is time for that."""
+    here, port = state.here, state.here.port
+    if port is None or not port.posts(number - 1):
+        return
+    told = port.read(here.recorder, f"{here.address}/r{number}")
+    if told is not None:
+        score = told["score"] if state.scores_visible else None
+        name = f"the best of team {port.neighbour}"
+        name += f", score {score:g}" if isinstance(score, float) else ""
+        told_by_others(state, name, str(told["text"]))
+
+
+def _answer(state: State) -> Attempt:
+    """The best submission where scores are visible, else the last."""
+    attempts = [attempt for _, attempt in state.submissions]
+    return best(attempts, state.here.task.better) if state.scores_visible else attempts[-1]
 
 
 def _given(value: Value) -> list[Post]:
@@ -237,7 +257,7 @@ def _say(state: State, number: int, seat: int, phase: Phase, attempt: Attempt) -
             or state.flow.size == 1
         ):
             state.standing = attempt
-    line = " ".join(attempt.text.split())[:_LINE]
+    line = " ".join(attempt.text.split())[:LINE]
     state.here.recorder.emit(Said(state.here.address, number, seat, role, line))
 
 
@@ -308,9 +328,7 @@ def _ended(state: State, why: str) -> Ended:
         outcome = next((failure.outcome for failure in failures), None)
         assert outcome is not None, "a team without an attempt has a failure"
         return Ended(state.refused or outcome, None, failures, why)
-    attempts = [attempt for _, attempt in state.submissions]
-    answer = best(attempts, state.here.task.better) if state.scores_visible else attempts[-1]
-    ended = ending(answer, failures, why)
+    ended = ending(_answer(state), failures, why)
     if state.refused is not None and not isinstance(ended.outcome, Passed):
         return replace(ended, outcome=state.refused, reason="")
     return ended

@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 from podium.dsl.program import Role, Team
 
 from ..condition import names
+from ..event import Said
 from ..outcome import Exhausted
 from ..value import Attempt, Value
 from ..walk import Ended, Failure, Here
 from .board import Post
 from .ceo import Settings
+
+# How much of a message an event shows, in characters.
+LINE = 200
 
 
 @dataclass(slots=True, eq=False)
@@ -59,3 +63,10 @@ def note_end(state: State, ended: Ended) -> None:
     own = f"{state.here.world.account}/{state.here.address}/m"
     if isinstance(outcome, Exhausted) and not outcome.account.startswith(own):
         state.refused = state.refused or outcome
+
+
+def told_by_others(state: State, name: str, text: str) -> None:
+    """Put words from outside the members on the board; they are no solution of the team's own."""
+    state.posts.append(Post(state.rounds, 0, name, text, solution=False))
+    line = " ".join(text.split())[:LINE]
+    state.here.recorder.emit(Said(state.here.address, state.rounds, 0, name, line))

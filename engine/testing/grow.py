@@ -223,7 +223,11 @@ class Flows:
         most = count.value if isinstance(count, s.Number) else 3
         settings = self._settings(int(most), room)
         inside = room.divided(int(most)) if "split" in settings else room
-        inner = self.flow(shape, fuel, inside)
+        if shape == "solve" and "team" in self.forms and n.maybe(6):
+            settings["migrate"] = t.call("every", t.number(n.pick(1, 2)))
+            inner = self._team({}, inside)
+        else:
+            inner = self.flow(shape, fuel, inside)
         return t.of(t.call("parallel", count, **settings, **more), inner)
 
     def _settings(self, most: int, room: Room) -> dict[str, s.Expr]:

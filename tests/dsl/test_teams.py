@@ -73,3 +73,9 @@ def test_an_evaluator_is_shown_the_teams_attempt_and_not_many() -> None:
 def test_a_final_verdict_is_not_shown_to_a_team_by_the_way_of_execute() -> None:
     assert codes('flow f = team(2, execute = exact("4"))') == ["E212"]
     assert codes('flow f = team(2, execute = exact("4", use = always))') == []
+
+
+def test_only_teams_migrate() -> None:
+    assert codes("flow f = parallel(2, migrate = every(2)) of agent -> vote") == ["E212"]
+    assert codes("flow f(n: int) of inner = parallel(n, migrate = every(2)) of inner") == []
+    assert codes("flow f = parallel(2, migrate = every(2)) of team(2, budget = [9 calls])") == []

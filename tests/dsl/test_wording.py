@@ -99,7 +99,6 @@ def test_the_name_that_was_meant_is_of_the_kind_that_is_wanted(text: str, help_:
     [
         ("team(2, style = work)", "`style = work` of `team`"),
         ("team(2, style = work, claims = lease(10m))", "`claims = lease(10m)` of `team`"),
-        ("parallel(2, migrate = every(2)) of team(2)", "`migrate = every(2)` of `parallel`"),
         ("best_of(2) of r", "`tools` of role `r`"),
     ],
 )

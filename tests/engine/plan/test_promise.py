@@ -132,8 +132,10 @@ LEAVES = st.sampled_from(
         "team(3, members = [1 of capped, 2 of shaped], rounds = 3)",
         "capped",
         "team(2, cycles = 2, evaluate = writer, until = accepted)",
-        "team(2, cycles = 2, rounds = 1, recruit = casting, evaluate = assessor, execute = contains(\"yes\"))",
-        "team(3, cycles = 4, order = solver_first, sees = own, execute = contains(\"yes\"), until = consensus)",
+        'team(2, cycles = 2, rounds = 1, recruit = casting, evaluate = assessor, execute = contains("yes"))',
+        'team(3, cycles = 4, order = solver_first, sees = own, execute = contains("yes"), until = consensus)',
+        "parallel(3, migrate = every(1)) of team(2, rounds = 3, sees = own) -> best",
+        "parallel(2, migrate = every(2)) of team(1, cycles = 2, rounds = 3, sees = last(1)) -> vote",
         "team(3, order = relay, cycles = 2, ceo = chief, evaluate = assessor)",
     ]
 )
