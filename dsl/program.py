@@ -239,6 +239,8 @@ class Verifier:
     args are the constants it was given, by name: `expected` (text, number or list), `tolerance`,
     `ref` ("pkg.mod:attr"); of judges `by`, their roles, and `model`, what these choose ("": the run's).
     use: "final" hides its scores from members, CEO and leaderboard.
+    finalists: where its scores are random, how many of the best `best` has scored once more.
+    parts: of all_of, any_of and weighted what they are made of.
     """
 
     name: str
@@ -247,6 +249,14 @@ class Verifier:
     timeout_s: float = 60.0
     inflight: int | None = None
     use: Literal["always", "final"] = "always"
+    finalists: int = 0
+    parts: tuple["Verifier", ...] = ()
+
+    def leaves(self) -> "tuple[Verifier, ...]":
+        """What judges in it: itself, or what its parts are made of."""
+        if not self.parts:
+            return (self,)
+        return tuple(leaf for part in self.parts for leaf in part.leaves())
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +268,6 @@ class Task:
 
     name: str
     statement: str
-    finalists: where its scores are random, how many of the best `best` has scored once more.
-    parts: of all_of, any_of and weighted what they are made of.
     verify: Verifier | None = None
     pass_rule: "Condition | None" = None
     better: Literal["higher", "lower"] = "higher"
@@ -268,14 +276,6 @@ class Task:
 
 # --- conditions (until, accept, pass) ------------------------------------------------------------
 
-    finalists: int = 0
-    parts: tuple["Verifier", ...] = ()
-
-    def leaves(self) -> "tuple[Verifier, ...]":
-        """What judges in it: itself, or what its parts are made of."""
-        if not self.parts:
-            return (self,)
-        return tuple(leaf for part in self.parts for leaf in part.leaves())
 
 @dataclass(frozen=True, slots=True)
 class Compare:
@@ -399,10 +399,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """A -> Many. passes: stop once so many branches passed (first_pass is 1); None: stop = none.
-
-    migrate: every so many rounds a team reads the best of its neighbour; all branches are then teams.
-    """
+    """A -> Many. passes: stop once so many branches passed (first_pass is 1); None: stop = none."""
 
     label: str
     place: Place
@@ -411,7 +408,6 @@ class Parallel:
     need: int = 1
     inflight: int | None = None
     split: Literal["pooled", "even"] = "pooled"
-    migrate: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

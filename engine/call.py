@@ -71,9 +71,9 @@ class VerifierCall:
     task: Task
     answer: Json
     text: str
-
-
     measure: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class ToolUse:
     """Call name, which is one that tool offers, with arguments that its schema takes. Costs $0.
@@ -353,7 +353,7 @@ def reply_body(reply: Reply) -> dict[str, Json]:
 def reply_of(body: Mapping[str, Any]) -> Reply:
     """The reply whose body this is. Raises TypeError or KeyError on another shape."""
     if "verdict" in body:
-        return VerifierReply(Verdict(**body["verdict"]))
+        return VerifierReply(verdict_from(body["verdict"]))
     if "result" in body:
         return ToolReply(body["result"], body["failed"], body["tree"])
     values = dict(body)
@@ -389,12 +389,14 @@ def request_digest(call: Call) -> str:
                 }
             )
         case VerifierCall():
+            again = {"measure": call.measure} if call.measure > 1 else {}
             return digest(
                 {
                     "verifier": [call.verifier.kind, dict(call.verifier.args)],
                     "task": call.task.statement,
                     "answer": call.answer,
                     "text": call.text,
+                    **again,
                 }
             )
         case ToolUse():
@@ -403,7 +405,6 @@ def request_digest(call: Call) -> str:
                     "tool": [call.tool.kind, dict(call.tool.args)],
                     "name": call.name,
                     "arguments": call.arguments,
-            again = {"measure": call.measure} if call.measure > 1 else {}
                     "tree": call.tree,
                 }
             )

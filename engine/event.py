@@ -136,9 +136,9 @@ class Scored:
     verifier: str
     score: float | None
     passed: bool | None
-
     valid: bool = True
     flags: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class Improved:
@@ -150,7 +150,6 @@ class Improved:
     answer: Any
 
 
-@dataclass(frozen=True, slots=True)
 @dataclass(frozen=True, slots=True)
 class Unflagged:
     """The best attempt so far that no flag is on, where the run's best has one."""
@@ -172,6 +171,7 @@ class Measured:
     passed: bool | None
 
 
+@dataclass(frozen=True, slots=True)
 class NodeEnded:
     """outcome and reason as in `outcome.word` and `outcome.reason`; score of what it returned, if any.
 
@@ -227,6 +227,8 @@ Event = (
     | NodeEnded
     | Ordered
     | RunEnded
+    | Unflagged
+    | Measured
 )
 
 KINDS: dict[str, type[Event]] = {
@@ -244,9 +246,9 @@ KINDS: dict[str, type[Event]] = {
     "node_ended": NodeEnded,
     "ordered": Ordered,
     "run_ended": RunEnded,
+    "unflagged": Unflagged,
+    "measured": Measured,
 }
-    | Unflagged
-    | Measured
 _NAMES = {cls: name for name, cls in KINDS.items()}
 # Read once: dataclasses.asdict copies what it meets, which was half the time of a call.
 _FIELDS = {cls: [(field.name, field.name.rstrip("_")) for field in fields(cls)] for cls in _NAMES}
@@ -265,8 +267,6 @@ def is_afterword(event: Event) -> bool:
 def body(event: Event) -> dict[str, Any]:
     """The event's fields as JSON values, without its kind. try_ is written `try`."""
     return {shown: _plain(getattr(event, name)) for name, shown in _FIELDS[type(event)]}
-    "unflagged": Unflagged,
-    "measured": Measured,
 
 
 def _plain(value: Any) -> Any:
@@ -292,6 +292,8 @@ def from_body(kind: str, values: Mapping[str, Any]) -> Event:
         plain["usage"] = usage_of(plain["usage"])
     if "messages" in plain:
         plain["messages"] = tuple(plain["messages"])
+    if "flags" in plain:
+        plain["flags"] = tuple(plain["flags"])
     return KINDS[kind](**plain)
 
 
@@ -307,5 +309,3 @@ class Stamped:
         """The event as a line of JSON shows it: its kind in `event`, its fields in `body`."""
         kind, fields_ = kind_of(self.event), body(self.event)
         return {"number": self.number, "time": self.time, "event": kind, "body": fields_}
-    if "flags" in plain:
-        plain["flags"] = tuple(plain["flags"])

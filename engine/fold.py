@@ -32,8 +32,8 @@ from .event import (
     Said,
     Scored,
     Stamped,
-    is_afterword,
     Unflagged,
+    is_afterword,
 )
 from .fates import NO_TRIES, Fates, Tries, one
 from .orders import topped
@@ -115,9 +115,9 @@ class Fold:
     scores: by the attempt's address and the verifier's name.
     outside: what no node spent itself: calls made before any node had started.
     busy: the branch in which something was done last.
-    ended: None while the run is live.
     flags: of the attempts that have some, by address. unflagged: the best attempt without one, where `best` has
     one. measured: the finalists whose scores are random, by address.
+    ended: None while the run is live.
     """
 
     unpriced: frozenset[str] = frozenset()
@@ -131,10 +131,10 @@ class Fold:
     busy: str = ""
     budget: Budget | None = None
     best: Best | None = None
-    ended: RunEnded | None = None
     unflagged: Best | None = None
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     measured: dict[str, Measured] = field(default_factory=dict[str, Measured])
+    ended: RunEnded | None = None
     lives: int = 0
     seen: int = 0
     lost: int = 0
@@ -181,12 +181,12 @@ class Fold:
                 self._score(event)
             case Improved():
                 self.best = Best(event.address, event.answer, event.score, event.passed)
-            case NodeEnded():
-                self._end_node(event)
             case Unflagged():
                 self.unflagged = Best(event.address, event.answer, event.score, event.passed)
             case Measured():
                 self.measured[event.address] = event
+            case NodeEnded():
+                self._end_node(event)
             case RunEnded():
                 self.ended = event
                 self._before_s, self._began = event.seconds, None
@@ -227,16 +227,16 @@ class Fold:
         return sums
 
     @property
-    def baseline(self) -> Baseline | None:
-        """What the tasks' baselines are worth, as far as they are scored; None where there is none."""
-        scored = [
-            node
-    @property
     def best_unflagged(self) -> Best | None:
         """The best attempt so far that no flag is on; None where there is none."""
         flagged = self.best is not None and self.best.address in self.flags
         return self.unflagged if flagged else self.best
 
+    @property
+    def baseline(self) -> Baseline | None:
+        """What the tasks' baselines are worth, as far as they are scored; None where there is none."""
+        scored = [
+            node
             for node in self.nodes.values()
             if node.kind == BASELINE and node.outcome in _JUDGED
         ]
@@ -323,6 +323,8 @@ class Fold:
         by: Literal["agent", "team"] = "team" if leaves else "agent"
         score = Score(event.address, by, event.score, event.passed)
         self.scores[(event.address, event.verifier)] = score
+        if event.flags:
+            self.flags[event.address] = event.flags
         branch = self._branch(event.address)
         if branch is None:
             return
@@ -330,8 +332,6 @@ class Fold:
             branch.activity = "passed" if event.passed else "did not pass"
             return
         branch.activity = f"scored {event.score:g}"
-        if event.flags:
-            self.flags[event.address] = event.flags
         if branch.score is None or self.is_better(event.score, branch.score):
             branch.score = event.score
 

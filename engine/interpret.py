@@ -27,7 +27,6 @@ from podium.dsl.program import (
 
 from .agent import seed_of
 from .branches import Job, Rule, siblings
-from .exchange import Exchange, Port
 from .forms import gives_many, kind_of, segment
 from .guard import Guard
 from .ledger import Limit
@@ -198,12 +197,10 @@ async def _then(flow: Then, value: Value, here: Here) -> Ended:
 
 async def _parallel(flow: Parallel, value: Value, here: Here) -> Ended:
     judged = flow.passes is not None
-    width = sum(branch.count for branch in flow.branches)
-    exchange = Exchange(flow.migrate, width) if flow.migrate is not None and width > 1 else None
     kinds = [(branch, need_of(here, branch.flow, value)) for branch in flow.branches]
     each = [(branch.flow, need) for branch, need in kinds for _ in range(branch.count)]
     jobs = [
-        _job(number, inner, value, need, judged=judged, exchange=exchange)
+        _job(number, inner, value, need, judged=judged)
         for number, (inner, need) in enumerate(each, 1)
     ]
     even = flow.split == "even" or (here.world.program.split == "even" and not here.branches)
@@ -211,19 +208,8 @@ async def _parallel(flow: Parallel, value: Value, here: Here) -> Ended:
     return await siblings(here, jobs, rule)
 
 
-def _job(
-    number: int,
-    flow: Flow,
-    value: Value,
-    need: Need,
-    *,
-    judged: bool = False,
-    exchange: Exchange | None = None,
-) -> Job:
-    port = None if exchange is None else Port(exchange, number)
-
+def _job(number: int, flow: Flow, value: Value, need: Need, *, judged: bool = False) -> Job:
     async def body(place: Here) -> Ended:
-        place = replace(place, port=port)
         ended = await _form(flow, value, place)
         return await submitted(place, ended) if judged else ended
 
@@ -260,6 +246,8 @@ async def _ranked(flow: Reduce, value: Value, attempts: Sequence[Attempt], here:
         raise error  # nothing can be told apart: the attempts stay with the budgets around
     if flow.how == "score":
         return ending(Many(judged) if isinstance(value, Many) else judged[0])
+    if flow.how == "best":
+        judged = await finalists(here, judged, flow.by)
     chosen = (best(judged, better),) if flow.how == "best" else top(judged, flow.k, better)
     if flow.by is not None and flow.by != here.task.verify:
         by_address = {attempt.address: attempt for attempt in attempts}
@@ -274,8 +262,6 @@ async def _route(flow: Route, value: Value, here: Here) -> Ended:
         return failed
     number = keys.index(key) + 1
     inner = flow.cases[number - 1][1]
-    if flow.how == "best":
-        judged = await finalists(here, judged, flow.by)
     return await walk_flow(inner, value, here.at(f"{number}.{inner.label}"))
 
 

@@ -24,7 +24,6 @@ from .call import (
     CallError,
 )
 from .event import NodeEnded, NodeStarted
-from .exchange import Port
 from .guard import Guard
 from .outcome import (
     BUDGETS,
@@ -103,8 +102,8 @@ class Walk:
     in_air: int = 0
     changed: anyio.Event = field(default_factory=anyio.Event)
     best: Attempt | None = None
-    own: Guard | None = None
     unflagged: Attempt | None = None
+    own: Guard | None = None
     verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
     judging: dict[str, anyio.Lock] = field(default_factory=dict[str, anyio.Lock])
     scored: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -131,8 +130,7 @@ class Walk:
 class Here:
     """A node's place: address, account, the task at hand, what may cancel it (outermost first).
 
-    branches: how many parallel forms are around it. round: of the nearest repeat or team, 0 outside. port: where
-    a team reads what its neighbours found.
+    branches: how many parallel forms are around it. round: of the nearest repeat or team, 0 outside.
     """
 
     walk: Walk
@@ -142,7 +140,6 @@ class Here:
     causes: tuple[Cause, ...] = ()
     branches: int = 0
     round: int = 0
-    port: Port | None = None
 
     @property
     def world(self) -> World:

@@ -523,6 +523,7 @@ def test_what_a_run_does_not_use_needs_no_permission() -> None:
         "team(3, style = work, workspace = shared)",
         "team(3, style = work, claims = lease(10m))",
         "team(3, compat = mas_tts)",
+        "parallel(3, migrate = every(5)) of team(2)",
         "parallel(3) of writer -> best(by = judge(by = editor))",
         "parallel(3) of writer -> best(by = panel([2 of editor]))",
         '(writer with { tools = ["shell"] })',
@@ -811,6 +812,7 @@ def test_the_default_model_never_takes_the_name_of_another() -> None:
     run = "run r { flow = parallel of [w, writer]  task = sum }"
     made = program(text + run, Choice(default_model=FREE))
     assert sorted(made.models) == ["default", "default_"]
+    assert made.default_model == "default_"
 
 
 # --- verifiers made of others, and on other machines ------------------------------------------------
@@ -868,4 +870,3 @@ def test_a_service_elsewhere_and_its_token_need_leave() -> None:
     assert verify.finalists == 2
     here = run.replace("10.0.0.7", "127.0.0.1").replace(', key = env("T")', "")
     assert program(here, Choice(allow=nothing)).name == "r"
-    assert made.default_model == "default_"
