@@ -51,6 +51,7 @@ from .retry import GiveUp, Resend, after
 from .reuse import Reuse
 from .tokens import UNTOLD, Charged, charged, spent, with_usage, worst
 from .value import Verdict
+from .toolbox import NO_TOOLS
 
 Pace = Callable[[], Awaitable[None]]
 Verify = Callable[[VerifierCall], Awaitable[Verdict]]
@@ -62,11 +63,6 @@ MADE_ONCE = (
     "It is not known whether this call was made: the run was stopped meanwhile, and the tool is not to be called"
     " twice for the same. Find out what it did before you call it again."
 )
-
-
-async def no_tool(call: ToolUse) -> ToolReply:
-    """What stands for the tools of a run that has none."""
-    raise CallError("tool", f"no tool {call.name} is at hand here")
 
 
 class Gate:
@@ -124,7 +120,7 @@ class Path:
     reuse: Reuse | None = None
     salt: str = ""
     pace: Pace = anyio.lowlevel.checkpoint
-    use: Use = no_tool
+    use: Use = NO_TOOLS.use
     errors: dict[str, int] = field(default_factory=dict[str, int])
     judging: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
 
@@ -142,7 +138,7 @@ def handler(
     reuse: Reuse | None = None,
     salt: str = "",
     pace: Pace = anyio.lowlevel.checkpoint,
-    use: Use = no_tool,
+    use: Use = NO_TOOLS.use,
 ) -> Handler:
     """The run's door to the world. models by name, for their prices; chance spreads resends.
     pools: the fleet's names of models that it knows under another than the program's.

@@ -64,6 +64,7 @@ from .reuse import Reuse
 from .scope import World
 from .store import DiskError, Store, StoreError
 from .value import Attempt, Json, Verdict
+from .toolbox import Toolbox
 from .version import VERSION
 
 
@@ -215,6 +216,7 @@ async def live(
     verify: Verify,
     now: Callable[[], float],
 ) -> None:
+    tools: Toolbox,
     """One life of run. Cancelled, it ends as cancelled, which is raised on once everything is settled."""
     before = run.folded.seconds
     began = now()
@@ -222,7 +224,8 @@ async def live(
     try:
         _begin(run, journal, ledger, access.windows)
         world = replace(
-            _world(run, journal, access, ledger, verify), by=_ends_by(run.program, journal, now)
+            _world(run, journal, access, ledger, verify, tools),
+            by=_ends_by(run.program, journal, now),
         )
         run.reins = Reins(
             journal,
@@ -267,7 +270,9 @@ def _broken(journal: Journal, error: Exception) -> Outcome:
     return Failed(kind, str(error) or type(error).__name__)
 
 
-def _world(run: Run, journal: Journal, access: Access, ledger: Ledger, verify: Verify) -> World:
+def _world(
+    run: Run, journal: Journal, access: Access, ledger: Ledger, verify: Verify, tools: Toolbox
+) -> World:
     program = run.program
     call = handler(
         journal,
@@ -310,6 +315,7 @@ async def _walked(world: World) -> End:
     if (stopped := await score_baselines(world, _named_tasks(program))) is not None:
         return End(stopped)
     used = world.lived.get(world.account, 0.0) + anyio.current_time() - began
+        use=tools.use,
     world = replace(world, lived={**world.lived, world.account: used})  # time runs from the start
     if len(program.tasks) > 1:
         return await _rows(world)
@@ -322,6 +328,7 @@ def _named_tasks(program: Program) -> list[tuple[str, Task]]:
     if len(program.tasks) <= 1:
         return [(program.name, task) for task in program.tasks]
     return [(f"{program.name}/{number}.row", task) for number, task in enumerate(program.tasks, 1)]
+        offers=tools.offers,
 
 
 async def _rows(world: World) -> End:

@@ -17,6 +17,7 @@ from .call import CallError, ModelCall, ModelReply, Replica, VerifierCall
 from .event import AccountOpened, CallAnswered, CallFailed, CallIntended, Decided, Ordered, Stamped
 from .run import Engine
 from .store import RunRecord, Store
+from .toolbox import no_tools
 from .transcript import transcript, transcript_hash
 from .value import Json, Verdict
 from .verify import Bindings
@@ -47,7 +48,9 @@ async def replay(
     store = Store.memory(lambda: EPOCH + anyio.current_time())
     run = await _given(store, program, events)
     client = _NoServer(window)
-    engine = Engine(store, client=client, environ={}, inline=True, judging=_no_verifier)
+    engine = Engine(
+        store, client=client, environ={}, inline=True, judging=_no_verifier, tools=no_tools
+    )
     chance = random.Random(seed)
 
     async def pace() -> None:

@@ -48,6 +48,7 @@ from .reuse import Reuse
 from .salt import salt
 from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
 from .value import Json
+from .toolbox import Open, Toolbox, open_tools
 from .verify import Bindings, Judging, judge, load_all
 
 Tell = Callable[[str], None]
@@ -96,7 +97,8 @@ class Engine:
     tell: told, in a sentence, of what takes long. inline: no threads, for a clock that jumps.
     orders_every_s: how often the store is looked at for orders of other processes (`podium pause`, …);
     None is twice a second, and never where inline.
-    chance: of run ids and waits. judging: what verifiers say, `verify.judge` unless something stands for it.
+    chance: of run ids and waits. judging: what verifiers say, `verify.judge` unless something stands for it;
+    tools: likewise what opens the tools of agents.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class Engine:
         chance: random.Random | None = None,
         judging: Judging = judge,
         orders_every_s: float | None = None,
+        tools: Open = open_tools,
     ) -> None:
         self._given = store if isinstance(store, Store) else None
         self._path = Path(store.name if isinstance(store, Store) else store)
@@ -129,6 +132,7 @@ class Engine:
         self._chance = chance or random.Random()
         self._judging = judging
         self.ledger = Ledger()
+        self._open_tools = tools
         self._live: dict[str, Run] = {}
         self._stack = AsyncExitStack()
 
@@ -328,12 +332,25 @@ class Engine:
         *,
         task_status: anyio.abc.TaskStatus[Run],
     ) -> None:
-        """Load what judges, reach the models, write the run down, live it. What goes wrong before it lives is
-        raised to who started it; what goes wrong later is in the run's result and disturbs no other run."""
+        """Load what judges, open the tools, reach the models, write the run down, live it. What goes wrong before
+        it lives is raised to who started it; what goes wrong later is in the run's result and disturbs no other.
+        """
         bound = {**self._bindings, **(bindings or {})}
         if self._judging is judge:  # what stands for it may call no function of the user's
             load_all(program, bound)
         access = await self._door.open(self._way(secrets), program.models, self._tell)
+        async with self._open_tools(program, bound, inline=self._inline) as tools:
+            await self._carried(program, begin, secrets, bound, tools, task_status)
+
+    async def _carried(
+        self,
+        program: Program,
+        begin: Callable[[], tuple[Run, Journal]],
+        secrets: Mapping[str, str] | None,
+        bound: Bindings,
+        tools: Toolbox,
+        task_status: anyio.abc.TaskStatus[Run],
+    ) -> None:
         check_budget(program, access.windows)
         run, journal = begin()
         access = replace(access, salt=salt(self._secret, run.account or ""))
@@ -350,7 +367,7 @@ class Engine:
             if self._judging is judge:
                 environ = {**self._environ, **self._secrets, **(secrets or {})}
                 verify = partial(judge, bindings=bound, inline=self._inline, environ=environ)
-            await live(run, journal, access, self.ledger, verify, self._now)
+            await live(run, journal, access, self.ledger, verify, tools, self._now)
         finally:
             listening.cancel()
             gauging.cancel()

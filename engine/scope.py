@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from podium.dsl.program import Program
+from podium.dsl.program import Program, Tool
 
-from .call import Handler
+from .call import Handler, Offer
 from .event import Event, Ordered
 from .ledger import Ledger
 from .outcome import Named
 
+from .toolbox import NO_TOOLS
 T = TypeVar("T")
 
 
@@ -70,5 +71,8 @@ class World:
 
     @property
     def named(self) -> Named:
+    offers: Callable[[Tool], tuple[Offer, ...]] = NO_TOOLS.offers
+
+    lease: Lease = field(default_factory=Lease)
         """The run's names; of a run of several tasks the program here is one row of it, `main/3.row`."""
         return Named(self.account, self.program.name.partition("/")[0])

@@ -7,6 +7,7 @@ from podium.dsl.program import Flow, Role
 
 from .agent import Turn, View, act, attempt_view, cap_of, messages_of, window_of
 from .ask import ask_model
+from .bench import desk
 from .call import ModelCall
 from .forms import first_role
 from .ledger import NOTHING, Amount
@@ -49,7 +50,9 @@ async def act_alone(here: Here, role: Role, value: Value, attempt: Attempt | Non
 async def _act(here: Here, role: Role, value: Value, attempt: Attempt | None) -> Ended:
     before = attempt or (value if isinstance(value, Attempt) else None)
     view = view_of(here, role, value, before)
-    made = await act(partial(ask_model, here), role, messages_of(role, view), turn_of(here, role))
+    bench = desk(here, role) if role.tools else None
+    ask, messages = partial(ask_model, here), messages_of(role, view)
+    made = await act(ask, role, messages, turn_of(here, role), bench)
     if before is not None and "attempt" in role.takes:
         made = replace(made, before=replace(before, before=None))
     keep(here, made)

@@ -1,21 +1,22 @@
 """One agent: its prompt, its call, the attempt it gives."""
 
 from .act import (
-    Ask,
     Turn,
     act,
     call_of,
     cap_of,
     messages_of,
-    prompt_tokens,
     seed_of,
     window_of,
 )
+from .history import prompt_tokens
 from .prompt import View, attempt_view, clip, clip_bytes, fit_tokens, render, show
 from .shape import Unreadable, failure_value, objects, parse, schema, whole_number
+from .work import Ask, Bench
 
 __all__ = [
     "Ask",
+    "Bench",
     "Turn",
     "Unreadable",
     "View",

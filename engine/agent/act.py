@@ -1,19 +1,24 @@
-"""One agent: a prompt, one call, an attempt. A structured reply that cannot be read is asked for once more.
+"""One agent: a prompt, one call, or as many as its tools take, an attempt. A structured reply that cannot be read
+is asked for once more.
 
 A reply that is empty is a failure. One that was cut by its cap makes an attempt, marked `cut`: its text may
 still be scored, but only a verifier can make it a success.
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+import orjson
 
 from podium.dsl.program import Program, Role, Sampling
 
-from ..call import BudgetExhausted, CallError, Message, ModelCall, ModelReply
+from ..call import BudgetExhausted, CallError, Message, ModelCall, ModelReply, Offer
 from ..value import Attempt, Json
+from .history import prompt_tokens
 from .prompt import View, clip, fit_tokens, render
 from .shape import Unreadable, failure_value, parse, schema
+from .work import Ask, Bench, Work, worked
 
 DEFAULT_SYSTEM = "You are a careful problem solver."
 # Where neither the file nor the server says how much a model can read, in tokens.
@@ -21,10 +26,6 @@ DEFAULT_WINDOW = 8192
 DEFAULT_OUTPUT = 2048
 # With less room than this a reply is not worth its price; the server then says that the prompt is too long.
 LEAST_OUTPUT = 64
-# What a chat template wraps around one message, in tokens: generous for the templates we know (3 to 8).
-_FRAME = 12
-
-Ask = Callable[[ModelCall], Awaitable[ModelReply]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +77,32 @@ def messages_of(role: Role, view: View) -> tuple[Message, ...]:
     return (Message("system", system), Message("user", render(role.prompt, view)))
 
 
-def prompt_tokens(messages: tuple[Message, ...]) -> int:
-    """How many tokens the messages may take, by the measure of `fit_tokens`, frames included."""
-    return sum(fit_tokens(message.content) + _FRAME for message in messages)
-
-
-async def act(ask: Ask, role: Role, messages: tuple[Message, ...], turn: Turn) -> Attempt:
+async def act(
+    ask: Ask, role: Role, messages: tuple[Message, ...], turn: Turn, bench: Bench | None = None
+) -> Attempt:
     """The agent's attempt. Raises CallError (`reply` where there is none to be read) and BudgetExhausted.
 
     Calls are numbered: `address/c1`, and `address/c2` where a structured reply is asked for again. A reply that
     stays unreadable, or that no budget has room to ask for again, is what the program declares for it. A cap
     that would not fit into the window beside this prompt is lowered to what is left, down to 64 tokens.
+    bench: of an agent with tools, whose attempt is the best of what it submitted, if it did.
     """
-    reply = await ask(call_of(role, messages, turn, 1))
+    if bench is not None:
+        found = await worked(_work(ask, role, turn, bench), messages)
+        if bench.given is not None:
+            return bench.given
+        assert found is not None, "an agent that is done has given something"
+        reply, messages = found
+    else:
+        reply = await ask(call_of(role, messages, turn, 1))
     if role.output is None:
         return _free(reply, turn)
     answer, declared = parse(role.output, reply.text), failure_value(role.output)
     if isinstance(answer, Unreadable):
+        tools, segment = ((), "c2") if bench is None else (bench.offers, "again")
+        complaint = _complain(messages, reply, answer)
         try:
-            reply = await ask(call_of(role, _complain(messages, reply, answer), turn, 2))
+            reply = await ask(request(role, complaint, turn, segment, tools))
         except BudgetExhausted:
             if declared is None:
                 raise
@@ -117,10 +125,29 @@ def _attempt(answer: Json, reply: ModelReply, turn: Turn) -> Attempt:
     return Attempt(answer, reply.text, turn.address, cut=reply.finish != "stop")
 
 
+def _work(ask: Ask, role: Role, turn: Turn, bench: Bench) -> Work:
+    def made(segment: str, messages: tuple[Message, ...], tools: tuple[Offer, ...]) -> ModelCall:
+        return request(role, messages, turn, segment, tools)
+
+    return Work(role, ask, made, bench, turn.address, turn.window, turn.max_output)
+
+
 def call_of(role: Role, messages: tuple[Message, ...], turn: Turn, number: int = 1) -> ModelCall:
     """The call number (from 1) of this turn."""
-    address = f"{turn.address}/c{number}"
-    room = max(LEAST_OUTPUT, turn.window - prompt_tokens(messages))
+    return request(role, messages, turn, f"c{number}")
+
+
+def request(
+    role: Role,
+    messages: tuple[Message, ...],
+    turn: Turn,
+    segment: str,
+    tools: tuple[Offer, ...] = (),
+) -> ModelCall:
+    """The call at segment below the turn's address. Of an agent with tools the answer's shape is in its prompt."""
+    address = f"{turn.address}/{segment}"
+    taken = prompt_tokens(messages) + (fit_tokens(orjson.dumps(tools).decode()) if tools else 0)
+    room = max(LEAST_OUTPUT, turn.window - taken)
     return ModelCall(
         address=address,
         account=turn.account,
@@ -128,9 +155,10 @@ def call_of(role: Role, messages: tuple[Message, ...], turn: Turn, number: int =
         messages=messages,
         max_output=min(turn.max_output, room),
         sampling=merged(role.sampling, turn.sampling),
-        schema=None if role.output is None else schema(role.output),
+        schema=None if role.output is None or role.tools else schema(role.output),
         group=turn.group,
         seed=seed_of(turn.seed, address),
+        tools=tools,
     )
 
 

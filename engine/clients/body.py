@@ -9,10 +9,12 @@ from dataclasses import replace
 
 import orjson
 
-from ..call import CallError, Message, ModelCall, Replica, digest
+from ..call import CallError, Message, ModelCall, Offer, Replica, ToolCall, digest
 from ..value import Json
 from .dialects import Profile
+from .loose import parsed
 from .profile import sampling_fields
+from .textual import as_text
 
 # Fields that may be left out once a server has refused them.
 OPTIONAL = (
@@ -25,6 +27,7 @@ OPTIONAL = (
     "prompt_cache_key",
     "priority",
     "response_format",
+    "tools",
 )
 _CAPS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
@@ -35,12 +38,14 @@ def request(call: ModelCall, replica: Replica, profile: Profile) -> dict[str, Js
         sampling = sampling_fields(profile, call.sampling)
     except ValueError as problem:
         raise CallError("request", f"{call.model}: {problem}") from None
+    if profile.tools == "text":
+        call = as_text(call)
     messages = call.messages
     if call.schema is not None and profile.schema != "response_format":
         messages = told(messages, call.schema)
     body: dict[str, Json] = {
         "model": replica.served,
-        "messages": [{"role": m.role, "content": m.content} for m in messages],
+        "messages": _said(messages),
         "stream": True,
         profile.cap: call.max_output,
         **sampling,
@@ -49,6 +54,8 @@ def request(call: ModelCall, replica: Replica, profile: Profile) -> dict[str, Js
         body["stop"] = list(call.sampling.stop)
     if call.schema is not None and profile.schema != "none":
         body["response_format"] = _response_format(call.schema, profile)
+    if call.tools:  # an empty list is refused by some
+        body["tools"] = [_offered(offer) for offer in call.tools]
     return body | _extras(call, replica, profile)
 
 
@@ -88,8 +95,13 @@ def without(body: Mapping[str, Json], name: str, call: ModelCall) -> dict[str, J
         return None
     rest = {key: value for key, value in body.items() if key != name}
     if name == "response_format" and call.schema is not None:
-        prompts = told(call.messages, call.schema)
-        return {**rest, "messages": [{"role": m.role, "content": m.content} for m in prompts]}
+        plain = call if "tools" in body else as_text(call)
+        return {**rest, "messages": _said(told(plain.messages, call.schema))}
+    if name == "tools":
+        messages = as_text(call).messages
+        if call.schema is not None and "response_format" not in body:
+            messages = told(messages, call.schema)
+        return {**rest, "messages": _said(messages)}
     if name in OPTIONAL:
         return rest
     return {**rest, _CAPS[name]: body[name]} if name in _CAPS else None
@@ -114,6 +126,40 @@ def told(messages: tuple[Message, ...], schema: Mapping[str, Json]) -> tuple[Mes
     last = messages[-1]
     text = f"{last.content}\n\nAnswer with one JSON object of this schema:\n{orjson.dumps(schema).decode()}"
     return (*messages[:-1], replace(last, content=text))
+
+
+def _said(messages: tuple[Message, ...]) -> list[Json]:
+    return [_message(message) for message in messages]
+
+
+def _message(message: Message) -> Json:
+    said: dict[str, Json] = {"role": message.role, "content": message.content}
+    if message.calls:
+        said["content"] = message.content or None
+        said["tool_calls"] = [_called(call) for call in message.calls]
+    if message.answers:
+        said["tool_call_id"] = message.answers
+    return said
+
+
+def _called(call: ToolCall) -> Json:
+    """Templates parse the arguments again, so what is no object cannot be said as it came."""
+    whole = isinstance(parsed(call.text), dict)
+    text = call.text if whole else orjson.dumps(call.arguments or {}).decode()
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name or "unnamed", "arguments": text},
+    }
+
+
+def _offered(offer: Offer) -> Json:
+    function: dict[str, Json] = {
+        "name": offer.name,
+        "description": offer.description,
+        "parameters": offer.parameters,
+    }
+    return {"type": "function", "function": function}
 
 
 def _response_format(schema: Mapping[str, Json], profile: Profile) -> Json:

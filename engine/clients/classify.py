@@ -100,6 +100,10 @@ def refusal_inside(
     return CallError(kind, f"{where} broke off with an error: {said}", maybe_paid=paid)
 
 
+# vLLM without a parser of tools, llama.cpp without its templates, Ollama of a model that knows none.
+_NO_TOOLS = re.compile(r"tool choice requires|tools param requires|not support tools", re.I)
+
+
 def refused_field(status: int, body: bytes, optional: Iterable[str]) -> str | None:
     """Which of the optional fields of our request the server will not have, if that is its complaint."""
     if status not in (400, 422):
@@ -116,6 +120,8 @@ def refused_field(status: int, body: bytes, optional: Iterable[str]) -> str | No
     )
     for name in optional:
         if name == named or (refuses and name in words):
+            return name
+        if name == "tools" and _NO_TOOLS.search(complaint.message):
             return name
     return None
 

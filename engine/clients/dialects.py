@@ -20,6 +20,7 @@ Cap = Literal["max_tokens", "max_completion_tokens"]
 UsageOption = Literal["last", "each", "unasked"]
 SchemaForm = Literal["response_format", "json_object", "none"]
 Priority = Literal["none", "lower", "higher"]
+ToolForm = Literal["native", "text"]
 
 # llama.cpp's own defaults, which the embedded model was measured with.
 OPEN_WEIGHTS = MappingProxyType({"temperature": 0.8, "top_p": 0.95, "top_k": 40, "min_p": 0.05})
@@ -64,6 +65,7 @@ class Profile:
     cap: Cap = "max_tokens"
     usage: UsageOption = "last"
     schema: SchemaForm = "response_format"
+    tools: ToolForm = "native"
     top_k_off: int = 0
     seed: bool = True
     salt: bool = False
@@ -113,6 +115,11 @@ HELP: Mapping[str, str] = MappingProxyType(
             "how a structured reply is asked for: `response_format`, with its JSON schema; "
             "`json_object`, as any object; `none`. Without a schema field the schema stands in the "
             "prompt. A reply is checked always"
+        ),
+        "tools": (
+            "how an agent's tools are told of and called: `native`, in the protocol's own fields, and in "
+            "words where the server refuses these; `text`, in words from the start, for models that were "
+            "not taught the server's form"
         ),
         "top_k_off": "the number that switches `top_k` off",
         "seed": "whether a seed is sent, for which no server promises anything",

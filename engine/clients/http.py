@@ -37,6 +37,7 @@ from .gauges import Load, load_of, tokens_of
 from .local import LocalServer, local_server
 from .loose import mapping, parsed
 from .profile import adjusted, recognise
+from .textual import calls_in
 from .wire import Answer, Stream, Wire
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -231,7 +232,8 @@ class HttpClient:
         place, profile = await self._address(replica.endpoint), self._profile(replica)
         if not profile.count:
             return None
-        asked = {name: request(call, replica, profile)[name] for name in ("model", "messages")}
+        body = request(call, replica, profile)
+        asked = {name: body[name] for name in ("model", "messages", "tools") if name in body}
         async with self._wire.post(
             place.root + profile.count,
             {**place.headers, "Content-Type": "application/json"},
@@ -339,6 +341,8 @@ class HttpClient:
 
     def _refusal(
         self, answer: Answer, place: Address, where: str, profile: Profile = UNKNOWN
+            if call.tools and "tools" not in body:
+                reply = calls_in(reply)
     ) -> CallError:
         if 300 <= answer.status < 400:
             to = scrubbed(answer.headers.get("location", "nowhere"), self._hidden(place))

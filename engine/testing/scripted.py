@@ -37,12 +37,14 @@ from ..call import (
     VerifierReply,
     request_digest,
 )
-from ..dispatch import Use, no_tool
+from ..clients.textual import as_text, calls_in
+from ..dispatch import Use
 from ..event import Event, NodeEnded
 from ..interpret import Result, run
 from ..ledger import Hold, Ledger, Limit
 from ..scope import World
 from ..tokens import spent, worst
+from ..toolbox import NO_TOOLS, Toolbox
 from ..verify import Function, judge
 
 T = TypeVar("T")
@@ -83,11 +85,13 @@ class ScriptedClient:
 
     A mapping may give an address or any end of one (`m2/c1`); "" answers the rest. seen: every call sent, in
     order; flying: addresses in the air now; most: how many were at once; ended: those that were answered.
+    text_tools: calls are sent, and tools called, in words, as to a server that does not know tools.
     """
 
     script: Script
     context: int | None = 8192
     inflight: int = 1_000
+    text_tools: bool = False
     seen: list[ModelCall] = field(default_factory=list[ModelCall])
     flying: set[str] = field(default_factory=set[str])
     most: int = 0
@@ -109,6 +113,7 @@ class ScriptedClient:
 
     async def send(self, call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
         number = len(self.seen)
+        call = as_text(call) if self.text_tools else call
         self.seen.append(call)
         self.flying.add(call.address)
         self.most = max(self.most, len(self.flying))
@@ -117,6 +122,7 @@ class ScriptedClient:
         finally:
             self.flying.discard(call.address)
         self.ended.append(call.address)
+        reply = calls_in(reply) if self.text_tools else reply
         return replace(reply, served=replica.served, replica=replica.name)
 
     async def _reply(self, call: ModelCall, number: int) -> ModelReply:
@@ -222,7 +228,7 @@ class _Desk:
     ledger: Ledger
     bindings: Mapping[str, Function]
     replicas: dict[str, Replica]
-    use: Use = no_tool
+    use: Use
     interrupted: bool = False
     changed: anyio.Event = field(default_factory=anyio.Event)
 
@@ -289,17 +295,18 @@ async def scripted_world(
     ledger: Ledger | None = None,
     bindings: Mapping[str, Function] | None = None,
     by: float = math.inf,
-    use: Use = no_tool,
+    tools: Toolbox | None = None,
 ) -> AsyncGenerator[World]:
     """A World over client, in memory. The ledger has the run's account open under the program's budget.
 
-    by: as in World, on the loop's clock. use: what calls of tools come to.
+    by: as in World, on the loop's clock. tools: those outside of the agents; None: there are none.
     """
     memory = Memory() if memory is None else memory
     ledger = Ledger() if ledger is None else ledger
+    box = NO_TOOLS if tools is None else tools
     ledger.open(_ACCOUNT, Limit.of(program.budget))
     found = {name: (await client.probe(model))[0] for name, model in program.models.items()}
-    desk = _Desk(program, client, memory, ledger, bindings or {}, found, use)
+    desk = _Desk(program, client, memory, ledger, bindings or {}, found, box.use)
     windows = {name: one.context for name, one in found.items() if one.context is not None}
     yield World(
         program,
@@ -311,6 +318,7 @@ async def scripted_world(
         desk.interrupt,
         by=by,
         known=memory.answers.__contains__,
+        offers=box.offers,
     )
 
 
@@ -323,7 +331,7 @@ async def play(
     ledger: Ledger | None = None,
     bindings: Mapping[str, Function] | None = None,
     by: float = math.inf,
-    use: Use = no_tool,
+    tools: Toolbox | None = None,
 ) -> Played:
     """Run program once on client and check what holds for every run: nothing held, nothing in the air."""
     memory = Memory() if memory is None else memory
@@ -331,7 +339,7 @@ async def play(
     before = len(client.seen)
     task = task if task is not None else next(iter(program.tasks), None)
     async with scripted_world(
-        program, client, memory=memory, ledger=ledger, bindings=bindings, by=by, use=use
+        program, client, memory=memory, ledger=ledger, bindings=bindings, by=by, tools=tools
     ) as world:
         result = await run(world, task)
     assert not client.flying, f"left in the air: {sorted(client.flying)}"

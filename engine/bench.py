@@ -1,0 +1,195 @@
+"""The tools of one agent: those that work outside of it, `notes`, and `submit`.
+
+All of it is told by what was recorded: notes and submissions are made again by the calls that a later life reads
+back, and what a tool offers is a decision of the run.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import cast
+
+from podium.dsl.program import Role, Tool
+
+from .agent.prompt import clip
+from .agent.shape import Unreadable, parse, schema
+from .ask import ask_tool
+from .call import CallError, Offer, ToolCall, ToolUse, canonical, digest
+from .reduce import best
+from .value import Attempt, Json, Verdict
+from .verdicts import judge
+from .walk import Here, keep
+
+# How often an agent may submit, where its tools do not say.
+SUBMISSIONS = 5
+# How much of a verdict's evidence an agent is told, in tokens.
+_EVIDENCE = 200
+
+_NOTES = Offer(
+    "notes",
+    "Keeps a note for yourself. Your notes are all that is left to you when this conversation grows too long, so"
+    " note what you found out, what you changed and what is next.",
+    {
+        "type": "object",
+        "properties": {"text": {"type": "string", "minLength": 1}},
+        "required": ["text"],
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(slots=True, eq=False)
+class Desk:
+    """A `Bench` at a node. sets: by the name of an offer, the tool that has it. room: submissions left."""
+
+    here: Here
+    role: Role
+    sets: Mapping[str, Tool]
+    offered: tuple[Offer, ...]
+    room: int = 0
+    kept: list[str] = field(default_factory=list[str])
+    submitted: list[Attempt] = field(default_factory=list[Attempt])
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        return self.offered
+
+    @property
+    def notes(self) -> str:
+        return "\n".join(f"- {note}" for note in self.kept)
+
+    @property
+    def given(self) -> Attempt | None:
+        """The best of what was scored; the last one where nothing was."""
+        scored = [one for one in self.submitted if one.verdict is not None]
+        if scored:
+            return best(scored, self.here.task.better)
+        return self.submitted[-1] if self.submitted else None
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self.submitted) and self.submitted[-1].passed
+
+    async def use(self, call: ToolCall, address: str) -> str:
+        tool, arguments = self.sets[call.name], call.arguments or {}
+        match tool.kind:
+            case "notes":
+                self.kept.append(str(arguments["text"]))
+                return "noted"
+            case "submit":
+                return await self._submit(arguments, address)
+            case _:
+                asked = ToolUse(address, self.here.account, tool, call.name, arguments)
+                reply = await ask_tool(self.here, asked)
+                return reply.text
+
+    async def _submit(self, arguments: Mapping[str, Json], address: str) -> str:
+        if self.room <= 0:
+            return "not submitted: you have no submission left"
+        attempt = self._attempt(arguments, address)
+        if isinstance(attempt, Unreadable):
+            return f"not submitted: {attempt.why}"
+        self.room -= 1
+        if not self._is_visible:
+            self._take(attempt)
+            return f"submitted; {_left(self.room)}"
+        try:
+            judged = await judge(self.here, attempt)
+        except CallError as error:
+            self.room += 1
+            return (
+                f"not submitted: the verifier failed, which is no fault of yours: {error.message}"
+            )
+        self._take(judged)
+        return f"{_told(judged.verdict)}; {_left(self.room)}"
+
+    @property
+    def _is_visible(self) -> bool:
+        verify = self.here.task.verify
+        return verify is not None and verify.use == "always"
+
+    def _take(self, attempt: Attempt) -> None:
+        self.submitted.append(attempt)
+        keep(self.here, attempt)
+
+    def _attempt(self, arguments: Mapping[str, Json], address: str) -> Attempt | Unreadable:
+        if self.role.output is None:
+            text = str(arguments["answer"]).strip()
+            return Attempt(text, text, address) if text else Unreadable("the answer is empty")
+        text = canonical(arguments).decode()
+        answer = parse(self.role.output, text)
+        return answer if isinstance(answer, Unreadable) else Attempt(answer, text, address)
+
+
+def desk(here: Here, role: Role) -> Desk:
+    """The tools of an agent of role at here. Raises CallError("tool") where one is not there."""
+    sets: dict[str, Tool] = {}
+    offered: list[Offer] = []
+    room = 0
+    for tool in role.tools:
+        if tool.kind == "submit":
+            times = tool.args.get("times")
+            room = times if isinstance(times, int) else SUBMISSIONS
+        for offer in _offers(here, role, tool, room):
+            sets.setdefault(offer.name, tool)
+            offered.append(offer)
+    return Desk(here, role, sets, tuple(offered), room)
+
+
+def _offers(here: Here, role: Role, tool: Tool, room: int) -> Sequence[Offer]:
+    match tool.kind:
+        case "notes":
+            return (_NOTES,)
+        case "submit":
+            return (_submit(role, room),)
+        case _:
+            return offers_of(here, tool)
+
+
+def offers_of(here: Here, tool: Tool) -> tuple[Offer, ...]:
+    """What tool offers, as the run decided when it was first asked for."""
+    name = f"offers of {digest([tool.name, tool.kind, dict(tool.args)])[:16]}"
+    world = here.world
+
+    def told() -> Json:
+        return [cast(Json, asdict(offer)) for offer in world.offers(tool)]
+
+    found = cast(Sequence[Mapping[str, Json]], world.recorder.decide(world.account, name, told))
+    return tuple(
+        Offer(
+            str(one["name"]), str(one["description"]), cast(Mapping[str, Json], one["parameters"])
+        )
+        for one in found
+    )
+
+
+def _submit(role: Role, room: int) -> Offer:
+    """An offer that takes the agent's answer, in the shape of its role's `output`."""
+    parameters = schema(role.output) if role.output is not None else _ANSWER
+    told = (
+        f"Submits your answer, at most {room} time{'s' if room > 1 else ''}. The best one counts."
+    )
+    return Offer("submit", told, parameters)
+
+
+_ANSWER: Mapping[str, Json] = {
+    "type": "object",
+    "properties": {"answer": {"type": "string"}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+
+
+def _told(verdict: Verdict | None) -> str:
+    """A verdict for the agent: what its verifier says of it and no more."""
+    assert verdict is not None, "it was judged"
+    parts = [] if verdict.score is None else [f"score {verdict.score:.6g}"]
+    if verdict.passed is not None:
+        parts.append("passed" if verdict.passed else "not passed")
+    said = ", ".join(parts) or "judged"
+    return f"{said}: {clip(verdict.evidence, _EVIDENCE)}" if verdict.evidence else said
+
+
+def _left(room: int) -> str:
+    return (
+        "no submission is left" if not room else f"{room} submission{'s' if room > 1 else ''} left"
+    )

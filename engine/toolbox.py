@@ -1,0 +1,171 @@
+"""The tools of a run that work outside of its agents: what they offer, and what a call of one comes to.
+
+What a tool raises, and that it took too long, is its result, for the model to read: it fails no node. What it
+offers is decided once in a run, so that a later life asks models the same without loading anything.
+"""
+
+import importlib
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, cast
+
+import anyio
+import anyio.to_thread
+import orjson
+
+from podium.dsl.draft import nodes, roles
+from podium.dsl.program import Program, Tool
+
+from .agent.signature import offer_of
+from .call import CallError, Offer, ToolReply, ToolUse
+from .plain import excerpt
+
+# A result beyond this is kept neither on disk nor in memory; a model is shown far less of it.
+MOST_BYTES = 1 << 20
+
+Function = Callable[..., object]
+
+
+class Toolbox(Protocol):
+    """The tools of a run, while it lives."""
+
+    def offers(self, tool: Tool) -> tuple[Offer, ...]:
+        """What tool offers to models. Raises CallError("tool") where it is not there."""
+        ...
+
+    async def use(self, call: ToolUse) -> ToolReply:
+        """What a call comes to, within the tool's time-out. Raises CallError("tool") where it is not there."""
+        ...
+
+
+class Open(Protocol):
+    """What `open_tools` is, or stands for it under simulation."""
+
+    def __call__(
+        self, program: Program, bindings: Mapping[str, Function], *, inline: bool = False
+    ) -> AbstractAsyncContextManager[Toolbox]: ...
+
+
+class NoTools:
+    """Of a run that calls none, as all it asks is recorded, or where none is at hand."""
+
+    def offers(self, tool: Tool) -> tuple[Offer, ...]:
+        raise CallError("tool", f"no tool {tool.name} is at hand here")
+
+    async def use(self, call: ToolUse) -> ToolReply:
+        raise CallError("tool", f"no tool {call.name} is at hand here")
+
+
+NO_TOOLS = NoTools()
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Functions of the user's as tools: async ones here, others in a thread, which a time-out, or cancelling the
+    run, abandons but cannot stop. inline: those too run here, for a clock that jumps."""
+
+    bindings: Mapping[str, Function]
+    inline: bool = False
+
+    def offers(self, tool: Tool) -> tuple[Offer, ...]:
+        function = load(_ref(tool), self.bindings)
+        try:
+            return (offer_of(tool.name, function),)
+        except (ValueError, TypeError, NameError) as error:
+            raise CallError("tool", f"python({_ref(tool)!r}) is no tool: {error}") from error
+
+    async def use(self, call: ToolUse) -> ToolReply:
+        function = load(_ref(call.tool), self.bindings)
+        seconds = call.tool.timeout_s
+        with anyio.move_on_after(seconds):
+            return await self._called(function, call)
+        return ToolReply(f"{call.name} took longer than {seconds:g} s and was stopped", failed=True)
+
+    async def _called(self, function: Function, call: ToolUse) -> ToolReply:
+        called = partial(function, **call.arguments)
+        try:
+            if self.inline or inspect.iscoroutinefunction(function):
+                result = called()
+            else:
+                result = await anyio.to_thread.run_sync(called, abandon_on_cancel=True)
+            if inspect.isawaitable(result):
+                result = await cast(Awaitable[object], result)  # the question does not say of what
+            return ToolReply(bounded(told(result)))
+        except Exception as error:  # what a tool raises is told to the model that called it
+            said = excerpt(str(error), 1000)
+            return ToolReply(f"{call.name} failed: {type(error).__name__}: {said}", failed=True)
+
+
+def told(result: object) -> str:
+    """What a function returned, as text: a text as it is, all else as JSON where it has such a form."""
+    if isinstance(result, str):
+        return result
+    if result is None:
+        return "done"
+    try:
+        return orjson.dumps(result, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    except orjson.JSONEncodeError:
+        return str(result)
+
+
+def bounded(text: str) -> str:
+    """text, or its beginning and end where it is longer than anybody keeps."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= MOST_BYTES:
+        return text
+    half = MOST_BYTES // 2
+    head, tail = raw[:half].decode(errors="ignore"), raw[-half:].decode(errors="ignore")
+    return f"{head}\n… [{len(raw) - 2 * half} bytes were not kept] …\n{tail}"
+
+
+def _ref(tool: Tool) -> str:
+    return str(tool.args.get("ref", ""))
+
+
+def load(ref: str, bindings: Mapping[str, Function]) -> Function:
+    """The function that ref (`pkg.mod:attr`) names. Raises CallError("tool") where there is none."""
+    if ref in bindings:
+        return bindings[ref]
+    module, _, attribute = ref.partition(":")
+    try:
+        found: object = importlib.import_module(module)
+        for name in attribute.split("."):
+            found = getattr(found, name)
+    except Exception as error:  # what a module does while it is imported is its author's
+        raise CallError("tool", f"python({ref!r}) cannot be loaded: {error!r}") from error
+    if not callable(found):
+        raise CallError("tool", f"python({ref!r}) is no function but {type(found).__name__}")
+    return found
+
+
+@asynccontextmanager
+async def no_tools(
+    program: Program, bindings: Mapping[str, Function], *, inline: bool = False
+) -> AsyncGenerator[Toolbox]:
+    """In place of `open_tools` where nothing is to be called."""
+    yield NO_TOOLS
+
+
+@asynccontextmanager
+async def open_tools(
+    program: Program, bindings: Mapping[str, Function], *, inline: bool = False
+) -> AsyncGenerator[Toolbox]:
+    """The tools that program's agents may call. Raises CallError("tool") where one is not there."""
+    functions = Functions(bindings, inline)
+    for tool in tools_of(program):
+        functions.offers(tool)
+    yield functions
+
+
+def tools_of(program: Program) -> list[Tool]:
+    """The tools of program's roles that work outside of its agents, each once."""
+    found: dict[str, Tool] = {}
+    for node in nodes(program.flow):
+        for role, _ in roles(node):
+            for tool in role.tools:
+                if tool.kind not in ("submit", "notes"):
+                    found.setdefault(repr(tool), tool)
+    return list(found.values())
