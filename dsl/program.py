@@ -399,7 +399,10 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """A -> Many. passes: stop once so many branches passed (first_pass is 1); None: stop = none."""
+    """A -> Many. passes: stop once so many branches passed (first_pass is 1); None: stop = none.
+
+    migrate: every so many rounds a team reads the best of its neighbour; all branches are then teams.
+    """
 
     label: str
     place: Place
@@ -408,6 +411,7 @@ class Parallel:
     need: int = 1
     inflight: int | None = None
     split: Literal["pooled", "even"] = "pooled"
+    migrate: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

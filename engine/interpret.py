@@ -27,6 +27,7 @@ from podium.dsl.program import (
 
 from .agent import seed_of
 from .branches import Job, Rule, siblings
+from .exchange import Exchange, Port
 from .forms import gives_many, kind_of, segment
 from .guard import Guard
 from .ledger import Limit
@@ -197,10 +198,12 @@ async def _then(flow: Then, value: Value, here: Here) -> Ended:
 
 async def _parallel(flow: Parallel, value: Value, here: Here) -> Ended:
     judged = flow.passes is not None
+    width = sum(branch.count for branch in flow.branches)
+    exchange = Exchange(flow.migrate, width) if flow.migrate is not None and width > 1 else None
     kinds = [(branch, need_of(here, branch.flow, value)) for branch in flow.branches]
     each = [(branch.flow, need) for branch, need in kinds for _ in range(branch.count)]
     jobs = [
-        _job(number, inner, value, need, judged=judged)
+        _job(number, inner, value, need, judged=judged, exchange=exchange)
         for number, (inner, need) in enumerate(each, 1)
     ]
     even = flow.split == "even" or (here.world.program.split == "even" and not here.branches)
@@ -208,8 +211,19 @@ async def _parallel(flow: Parallel, value: Value, here: Here) -> Ended:
     return await siblings(here, jobs, rule)
 
 
-def _job(number: int, flow: Flow, value: Value, need: Need, *, judged: bool = False) -> Job:
+def _job(
+    number: int,
+    flow: Flow,
+    value: Value,
+    need: Need,
+    *,
+    judged: bool = False,
+    exchange: Exchange | None = None,
+) -> Job:
+    port = None if exchange is None else Port(exchange, number)
+
     async def body(place: Here) -> Ended:
+        place = replace(place, port=port)
         ended = await _form(flow, value, place)
         return await submitted(place, ended) if judged else ended
 

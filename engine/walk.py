@@ -24,6 +24,7 @@ from .call import (
     CallError,
 )
 from .event import NodeEnded, NodeStarted
+from .exchange import Port
 from .guard import Guard
 from .outcome import (
     BUDGETS,
@@ -130,7 +131,8 @@ class Walk:
 class Here:
     """A node's place: address, account, the task at hand, what may cancel it (outermost first).
 
-    branches: how many parallel forms are around it. round: of the nearest repeat or team, 0 outside.
+    branches: how many parallel forms are around it. round: of the nearest repeat or team, 0 outside. port: where
+    a team reads what its neighbours found.
     """
 
     walk: Walk
@@ -140,6 +142,7 @@ class Here:
     causes: tuple[Cause, ...] = ()
     branches: int = 0
     round: int = 0
+    port: Port | None = None
 
     @property
     def world(self) -> World:
