@@ -50,6 +50,7 @@ class World:
     was answered in an earlier life.
     pausing: the same for budgets inside the run that pause, by account, while they are open. orders: those that
     the run has taken so far.
+    offers: what a tool offers to models, where the run has not decided it yet. Raises CallError.
     longer: each gives the run's own time so many more seconds; filled by the walk.
     """
 
@@ -72,7 +73,5 @@ class World:
     @property
     def named(self) -> Named:
     offers: Callable[[Tool], tuple[Offer, ...]] = NO_TOOLS.offers
-
-    lease: Lease = field(default_factory=Lease)
         """The run's names; of a run of several tasks the program here is one row of it, `main/3.row`."""
         return Named(self.account, self.program.name.partition("/")[0])
