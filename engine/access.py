@@ -13,6 +13,7 @@ from .agent.act import DEFAULT_WINDOW
 from .call import Call, Client, Interrupted, Reply
 from .event import Event
 from .fleet import Fleet
+from .leading import Beginning
 from .ledger import NOTHING, Amount, Ledger, Limit
 from .life import Access
 from .scope import World
@@ -42,7 +43,8 @@ class Door:
         for name, model in models.items():
             replicas = await client.probe(model)
             pool = self._pool(model, frozenset(replica.key_mark for replica in replicas))
-            self.admission.fleet.add(pool, replicas, model.limits)
+            begun = isinstance(client, Beginning) and client.tells_begun
+            self.admission.fleet.add(pool, replicas, model.limits, tells_begun=begun)
             for replica in replicas:
                 self.admission.fleet.reached(replica)
             pools[name] = pool

@@ -3,17 +3,18 @@
 `admit` is one synchronous function over the queue, the ledger and the fleet. Nobody waits with money in
 hand and nobody waits with a slot in hand, so there is no deadlock and nothing idle is held.
 
-A call waits in one of two places. In its pool (of a model, a verifier or a tool) it waits for a slot: first
+A call waits in one of three places. In its pool (of a model, a verifier or a tool) it waits for a slot: first
 comes the account above runs that was served least, of its runs the least served one, then its team and
 its node, whose own calls come in order of arrival. Pools whose models stand on the same servers take turns
 in the same way. In the line of the account that refused it, a call waits for money: first come, first
-served. A change wakes the places it concerns and no others.
+served. Behind a call that begins as it does it waits for that to have been read, as
+`leading` has it. A change wakes the places it concerns and no others.
 
 Long because the pure decision and the door that waits for it share every field of the queue.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -22,8 +23,9 @@ import anyio
 from .call import BudgetExhausted, Call, ModelCall, Replica, ToolUse, VerifierCall, digest
 from .fair import REMEMBERED, Turns
 from .fleet import Fleet
+from .leading import HANDS, Lead, Leads, marks_of
 from .ledger import NOTHING, Amount, Hold, Ledger, Refused
-from .placing import prefix_of
+from .placing import mark, prefix_of
 
 # Calls of one verifier at a time, where it does not say.
 VERIFIER_INFLIGHT = 8
@@ -38,8 +40,9 @@ TICK_S = 0.001
 @dataclass(slots=True, eq=False)
 class Waiting:
     """A call that waits. path: with whom it shares turns, as of `fair.Waiter`. amount None: it needs no
-    money. prefix: of its prompt, as of `placing.prefix_of`. outcome: a Grant, or what its task must raise.
-    in_line: it waits for money."""
+    money. prefix: of its prompt, as of `placing.prefix_of`; marks: as of `leading.marks_of`; follows: how often it
+    followed another call. avoid: where it failed last. outcome: a Grant, or what its task must raise. in_line: it
+    waits for money."""
 
     order: int
     pool: str
@@ -48,6 +51,9 @@ class Waiting:
     amount: Amount | None
     group: str = ""
     prefix: int = 0
+    marks: tuple[int, ...] = ()
+    follows: int = 0
+    avoid: Replica | None = None
     outcome: "Grant | Exception | None" = None
     gone: bool = False
     in_line: bool = False
@@ -64,6 +70,10 @@ class Waiting:
     def tokens(self) -> int:
         return 0 if self.amount is None else self.amount.tokens
 
+    def wish(self, now: float) -> tuple[str, str, int, float, int, Replica | None]:
+        """What `Fleet.where` and `Fleet.place` are asked."""
+        return self.pool, self.group, self.tokens, now, self.prefix, self.avoid
+
     @property
     def service(self) -> int:
         """What its turn counts for; a call without tokens counts for itself."""
@@ -74,8 +84,8 @@ class Waiting:
 class Grant:
     """The right to send one try. replica and hold are None for a verifier and for a tool.
 
-    `leave` gives the slot back, `settle` ends the hold at what the try cost; both wake who can go now,
-    and both may be called again without effect.
+    `begun` says that its prompt was read, `leave` gives the slot back, `settle` ends the hold at what the try
+    cost; all wake who can go now, and may be called again without effect. lead: those who follow it.
     """
 
     waiting: Waiting
@@ -83,12 +93,18 @@ class Grant:
     hold: Hold | None
     _queue: "Queue"
     _turn: Callable[[], None]
+    lead: Lead[Waiting] | None = None
     _left: bool = False
 
-    def leave(self) -> None:
+    def begun(self) -> None:
+        if self.lead is not None and self._queue.read(self.lead):
+            self._turn()
+
+    def leave(self, *, broken_off: bool = False) -> None:
+        """broken_off: the server may not have noticed yet."""
         if not self._left:
             self._left = True
-            self._queue.freed(self)
+            self._queue.freed(self, broken_off=broken_off)
             if self._queue.busy:
                 self._turn()
 
@@ -117,6 +133,7 @@ class Queue:
     judges: dict[str, int] = field(default_factory=dict[str, int])
     busy: dict[str, None] = field(default_factory=dict[str, None])
     served: dict[str, float] = field(default_factory=dict[str, float])
+    leads: Leads[Waiting] = field(default_factory=Leads[Waiting])
     level: float = 0.0
     turn: Callable[[], None] = lambda: None
     count: int = 0
@@ -137,7 +154,8 @@ class Queue:
         node = call.address.rpartition("/")[0]
         path = (*self._above(call.account), *((f"team {group}", node) if group else (node,)))
         prefix = prefix_of(call) if self.fleet.shares(pool) else 0
-        waiting = Waiting(self.count, pool, path, call.account, amount, group, prefix)
+        marks = marks_of(call, path[0]) if self.fleet.leads(pool) else ()
+        waiting = Waiting(self.count, pool, path, call.account, amount, group, prefix, marks)
         # As in `fair`: no credit for time in which an account did not wait.
         self.served[path[0]] = max(self.served_to(waiting), self.level)
         self.stand(waiting)
@@ -177,12 +195,34 @@ class Queue:
         for account in self.ledger.accounts[waiting.account].upwards():
             self._wake(account.name)
 
-    def freed(self, grant: Grant) -> None:
+    def freed(self, grant: Grant, *, broken_off: bool = False) -> None:
         if grant.replica is None:
             self.judging[grant.waiting.pool] -= 1
             self.tidy(grant.waiting.pool)
         else:
-            self.fleet.give_back(grant.replica)
+            now = anyio.current_time() if broken_off else -math.inf
+            self.fleet.give_back(grant.replica, now)
+        if grant.lead is not None:
+            self.go_on(self.leads.dropped(grant.lead))
+
+    def read(self, lead: Lead[Waiting]) -> bool:
+        """The lead's prompt was read; whether somebody followed it."""
+        followers = self.leads.read(lead, anyio.current_time())
+        self.go_on(followers)
+        return bool(followers)
+
+    def go_on(self, followers: Iterable[Waiting]) -> None:
+        """Have those who followed a lead in their pools again."""
+        for waiting in followers:
+            if waiting.live:
+                self.stand(waiting)
+
+    def leader(self, waiting: Waiting, now: float) -> Lead[Waiting] | None:
+        """Whom waiting has to follow at the replica where it would go now; its pool has a place."""
+        if not waiting.marks or waiting.follows >= HANDS:
+            return None
+        spot = self.fleet.where(*waiting.wish(now))
+        return None if spot is None else self.leads.leader(spot.mark, waiting.marks, now)
 
     def settled(self, grant: Grant, actual: Amount) -> None:
         hold, waiting = grant.hold, grant.waiting
@@ -225,7 +265,7 @@ class Queue:
             for name in self.busy
             if name not in self.judges and (head := self.pools[name].first()) is not None
         ]
-        return min(waits, default=math.inf)
+        return min(self.leads.opens_at(), *waits, math.inf)
 
 
 def verifier_pool(call: VerifierCall) -> str:
@@ -237,6 +277,8 @@ def verifier_pool(call: VerifierCall) -> str:
 def admit(queue: Queue, now: float) -> list[Waiting]:
     """Decide all that can be decided now; each call returned has its outcome."""
     decided: list[Waiting] = []
+    queue.fleet.pass_time(now)
+    queue.go_on(queue.leads.late(now))
     while queue.woken:
         _advance_line(queue, queue.woken.popitem()[0], now, decided)
     _fill(queue, now, decided)
@@ -341,22 +383,28 @@ def _try_money(queue: Queue, waiting: Waiting, decided: list[Waiting]) -> str | 
 
 
 def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]) -> str | None:
-    """Grant waiting what it needs; its pool has a place. The account whose line it joined, else None."""
+    """Grant waiting what it needs, or have it follow another; its pool has a place. The account whose line it
+    joined, else None."""
+    if (lead := queue.leader(waiting, now)) is not None:
+        waiting.follows += 1
+        queue.leads.follow(lead, waiting, now)
+        return None
     found = _hold(queue, waiting, decided)
     if isinstance(found, str):
         return found
     if waiting.outcome is not None:
         return None
     replica: Replica | None = None
+    led: Lead[Waiting] | None = None
     if waiting.pool in queue.judges:
         queue.judging[waiting.pool] = queue.judging.get(waiting.pool, 0) + 1
     else:
-        replica = queue.fleet.place(
-            waiting.pool, waiting.group, waiting.tokens, now, waiting.prefix
-        )
+        replica = queue.fleet.place(*waiting.wish(now))
         assert replica is not None, "has_place was asked in the same step"
+        if waiting.marks:
+            led = queue.leads.go(mark(replica.name), waiting.marks, now)
     queue.serve(waiting, waiting.service)
-    waiting.outcome = Grant(waiting, replica, found, queue, queue.turn)
+    waiting.outcome = Grant(waiting, replica, found, queue, queue.turn, led)
     decided.append(waiting)
     return None
 
@@ -373,15 +421,21 @@ class Admission:
         self._alarm: anyio.CancelScope | None = None
 
     async def enter(
-        self, call: Call, amount: Amount | None, tell: Callable[[str, float | None], None]
+        self,
+        call: Call,
+        amount: Amount | None,
+        tell: Callable[[str, float | None], None],
+        avoid: Replica | None = None,
     ) -> Grant:
         """Wait, holding nothing, until call may be sent; amount is then held, its slot taken.
 
-        tell(why, seconds) is called once if it has to wait: budget, slot, busy or outage.
+        tell(why, seconds) is called once if it has to wait, with why as in `CallWaits`. avoid: the replica where
+        it failed last, which it goes to again only where no other endpoint has room.
         Raises BudgetExhausted where the amount can never fit, CallError where the model's endpoints
         are closed, Outage. Cancelled, it leaves nothing behind.
         """
         waiting = self._queue.arrive(call, amount)
+        waiting.avoid = avoid
         self._waiting[waiting] = None
         self.turn()
         try:
@@ -466,6 +520,8 @@ class Admission:
         now = anyio.current_time()
         if waiting.in_line:
             return "budget", None
+        if waiting.follows:
+            return "leader", None
         if waiting.amount is None:
             return "slot", None
         opens = self.fleet.opens_at(waiting.pool, waiting.tokens, now)

@@ -5,7 +5,7 @@ Layers are handlers around handlers. An `Address` is fixed by a call's place in 
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 import orjson
@@ -41,7 +41,8 @@ class ModelCall:
     account: the ledger account it is charged to. group: calls of one group share a prompt prefix and
     belong on one replica. schema: a JSON schema of the wanted reply, None for free text. salt: calls with
     different ones share nothing in a server's prompt cache; it is set as a call is sent. urgency: above 0
-    the server is asked to take it before others, below 0 after them, where its profile says how.
+    the server is asked to take it before others, below 0 after them, where its profile says how. begun: called,
+    by clients that can tell, once the first of the reply is there: the prompt was read.
     """
 
     address: str
@@ -56,6 +57,7 @@ class ModelCall:
     salt: str = ""
     urgency: int = 0
     tools: tuple[Offer, ...] = ()
+    begun: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ class Replica:
     name is unique in a run and shown to people (`local:8123/2`). inflight: calls it serves at once.
     context: its window in tokens, prompt and reply together; None where the server does not tell.
     slot: pins a call to this slot, where the server has slots. key_mark: differs where another key is used
-    there, and says nothing of it.
+    there, and says nothing of it. works_on_s: for how long it may still work on a call that was broken off.
     """
 
     name: str
@@ -208,6 +210,7 @@ class Replica:
     slot: int | None = None
     profile: str = "openai"
     key_mark: str = ""
+    works_on_s: float = 0.0
 
 
 class Client(Protocol):
@@ -250,7 +253,8 @@ class CallError(Exception):
     """A call that got no answer.
 
     maybe_paid: the server may have worked for it, so the try is charged at its hold.
-    retry_after_s: the server's own wish, in seconds. usage: what was reported before it failed.
+    retry_after_s: the server's own wish, in seconds. usage: what was reported before it failed. again: whether the
+    server says that it is worth sending again; None where it says nothing of it.
     """
 
     def __init__(
@@ -261,6 +265,7 @@ class CallError(Exception):
         maybe_paid: bool = False,
         retry_after_s: float | None = None,
         usage: Usage | None = None,
+        again: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
@@ -268,6 +273,7 @@ class CallError(Exception):
         self.maybe_paid = maybe_paid
         self.retry_after_s = retry_after_s
         self.usage = usage
+        self.again = again
 
 
 class BudgetExhausted(Exception):

@@ -32,6 +32,7 @@ from .call import (
     ModelCall,
     ModelReply,
     Pausing,
+    Replica,
     Reply,
     ToolReply,
     ToolUse,
@@ -227,14 +228,15 @@ async def _reused(path: Path, call: ModelCall, request: str) -> Reply | None:
 
 
 async def _with_retries(path: Path, call: Call, request: str) -> Reply:
-    tries = 0
+    tries, avoid = 0, None
     while True:
-        grant = await _admitted(path, call)
+        grant = await _admitted(path, call, avoid)
         tries += 1
         try:
             return await _try(path, call, request, grant)
         except CallError as error:
             match _next_step(path, error, tries, grant):
+            avoid = grant.replica
                 case GiveUp():
                     raise
                 case Resend(wait_s=wait_s):
@@ -255,8 +257,8 @@ def _next_step(path: Path, error: CallError, tries: int, grant: Grant) -> Resend
     return after(error, tries, waits_for_endpoint=waits, chance=path.chance)
 
 
-async def _admitted(path: Path, call: Call) -> Grant:
-    """Wait until call may be sent. The wait is told as an event."""
+async def _admitted(path: Path, call: Call, avoid: Replica | None) -> Grant:
+    """Wait until call may be sent, elsewhere than avoid if that can be. The wait is told as an event."""
 
     def tell(why: str, seconds: float | None) -> None:
         path.journal.emit(CallWaits(call.address, why, seconds))
@@ -267,7 +269,7 @@ async def _admitted(path: Path, call: Call) -> Grant:
         pool = path.pools.get(call.model, call.model)
         call = call if pool == call.model else replace(call, model=pool)
     with path.gate.waiting(call):
-        grant = await path.admission.enter(call, amount, tell)
+        grant = await path.admission.enter(call, amount, tell, avoid)
     if not path.gate.admits(call):
         grant.leave()
         grant.settle(NOTHING)
@@ -310,7 +312,7 @@ class _Try:
             seconds=self.seconds,
         )
         self.path.journal.emit(event)
-        self.grant.leave()
+        self.grant.leave(broken_off=kind in ("cancelled", "silent", "mute"))
         self.grant.settle(charge)
 
 
@@ -388,8 +390,9 @@ async def _send(one: _Try) -> Reply:
             assert grant.replica is not None
             name = f"{path.journal.run}/{call.address}/{one.number}"
             request_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
-            salted = replace(call, salt=path.salt) if path.salt else call
-            return with_usage(call, await path.client.send(salted, grant.replica, request_id))
+            begun = None if grant.lead is None else grant.begun
+            told = replace(call, salt=path.salt, begun=begun)
+            return with_usage(call, await path.client.send(told, grant.replica, request_id))
         case VerifierCall():
             verdict = await path.verify(call)
             if verdict.score is not None and not math.isfinite(verdict.score):
@@ -434,6 +437,7 @@ def _tell_answer(path: Path, call: Call, grant: Grant, charge: Amount) -> None:
         return
     assert grant.hold is not None
     fleet, held = path.admission.fleet, grant.hold.amount
+    grant.begun()
     fleet.answered(grant.replica, anyio.current_time())
     if charge.usd > held.usd or charge.tokens > held.tokens:
         error = CallError(

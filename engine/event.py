@@ -101,7 +101,8 @@ class CallFailed:
 
 @dataclass(frozen=True, slots=True)
 class CallWaits:
-    """The try at address waits. why: budget, slot, busy (the endpoint asked for seconds) or outage."""
+    """The try at address waits. why: budget, slot, busy (the endpoint asked for seconds),
+    outage, drained, or leader (it follows a call that begins as it does)."""
 
     address: str
     why: str

@@ -1,14 +1,16 @@
-"""The replicas and what is known of their load, limits and health. Pure state; time and chance come in.
+"""The replicas and what is known of their load and limits. Pure state; time and chance come in.
 
-An endpoint is a server and the key used there: what it says (busy, no money, down) counts for all
-models and replicas behind it. An endpoint that is down is tried by one call at a time. Slots and rates are
-the server's, whoever's key is used: what is in flight there counts for all.
+What an endpoint says (busy, no money, down) counts for all models and replicas behind it, as `site` has it. Slots
+and rates are the server's, whoever's key is used: what is in flight there counts for all.
+
+Of some length, as what is asked of a fleet and what it is told are about the same few tables.
 """
 
 import random
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from math import inf
 from typing import Literal
 
@@ -18,52 +20,10 @@ from .call import CallError, Outage, Replica
 from .clients.gauges import Load
 from .placing import bound, choose, mark
 from .rates import Window
-from .retry import backoff, pause
+from .site import CLOSED_S, Site
 from .width import EVERY_S, Width
 
 GROUPS = 50_000
-# After a pause the slots of an endpoint are filled again one by one, not in one instant: over a quarter
-# of the pause within these bounds, and never slower than two a second.
-RAMP_S, RAMP_SHARE, RAMP_GAP_S = (0.5, 5.0), 0.25, 0.5
-# A refused key or an empty account is asked for again after this time, by runs that come later.
-CLOSED_S = 60.0
-
-
-@dataclass(slots=True)
-class Site:
-    """An endpoint's state. Times are the caller's clock; down_since None: it is up, as far as known.
-
-    mark: as Replica's key_mark. reached: its list of models was read. closed: why nothing is sent there until
-    closed_until. failures: errors since the last answer. refusals, outages: bursts of refusals and of lost
-    connections since then. told_until: what ends before it was sent before the last burst was known.
-    """
-
-    name: str
-    mark: str = ""
-    paused_until: float = -inf
-    ramp: int = 0
-    ramp_gap: float = 0.0
-    refusals: int = 0
-    outages: int = 0
-    told_until: float = -inf
-    answered: bool = False
-    reached: bool = False
-    down_since: float | None = None
-    failures: int = 0
-    probing: bool = False
-    closed: CallError | None = None
-    closed_until: float = -inf
-
-    @property
-    def is_well(self) -> bool:
-        """Neither closed nor down, as far as known."""
-        return self.closed is None and self.down_since is None
-
-    def opens_at(self, now: float) -> float:
-        """When a call may go there; infinite while a probe is under way."""
-        closed = self.closed_until if self.closed is not None else -inf
-        probed = inf if self.down_since is not None and self.probing else now
-        return max(now, self.paused_until, closed, probed)
 
 
 @dataclass(slots=True)
@@ -76,7 +36,7 @@ class Seats:
 @dataclass(slots=True)
 class Spot:
     """A replica's state. width: how many calls it bears. asked_at: when it was last asked for its gauges;
-    silent: it has none. mark: of its name, the same in every process."""
+    silent: it has none. drained: it gets no new calls. mark: of its name, the same in every process."""
 
     replica: Replica
     site: Site
@@ -84,6 +44,7 @@ class Spot:
     seats: Seats
     asked_at: float = -inf
     silent: bool = False
+    drained: bool = False
     mark: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -99,7 +60,7 @@ class Spot:
 
     @property
     def free(self) -> bool:
-        return self.inflight < int(self.limit)
+        return not self.drained and self.inflight < int(self.limit)
 
 
 @dataclass(slots=True)
@@ -110,6 +71,12 @@ class Pool:
     calls: Window | None
     tokens: Window | None
     most: int | None = None
+    tells_begun: bool = False
+
+    @property
+    def there(self) -> list[Spot]:
+        """Those that are not drained; all of them where all are."""
+        return [spot for spot in self.spots if not spot.drained] or self.spots
 
     @property
     def full(self) -> bool:
@@ -142,11 +109,20 @@ class Fleet:
         self._windows: dict[tuple[str, frozenset[Place], int, float], Window] = {}
         self._spots: dict[Replica, Spot] = {}
         self._groups: OrderedDict[tuple[str, str], Spot] = OrderedDict()
+        self._working_on: list[tuple[float, int, Seats]] = []
+        self._drained: dict[str, None] = {}
 
-    def add(self, model: str, replicas: Iterable[Replica], limits: Limits = Limits()) -> None:
+    def add(
+        self,
+        model: str,
+        replicas: Iterable[Replica],
+        limits: Limits = Limits(),
+        *,
+        tells_begun: bool = False,
+    ) -> None:
         """Have model served by replicas, instead of those it had. Each bears its own `inflight` calls;
         limits count for all replicas together. What was sent before still counts, and so does what is
-        sent to the same places under the same rates as another model."""
+        sent to the same places under the same rates as another model. tells_begun: as `leading.Beginning`."""
         spots = [self._spot(replica) for replica in replicas]
         places = frozenset(_place(spot.replica) for spot in spots)
         self._pools[model] = Pool(
@@ -154,6 +130,7 @@ class Fleet:
             self._window("calls", places, limits.calls),
             self._window("tokens", places, limits.tokens),
             limits.inflight,
+            tells_begun,
         )
 
     def _window(
@@ -172,7 +149,9 @@ class Fleet:
         site = self._sites.setdefault((name, replica.key_mark), Site(name, replica.key_mark))
         seats = self._seats.setdefault(_place(replica), Seats())
         width = Width(replica.inflight, float(replica.inflight))
-        return self._spots.setdefault(replica, Spot(replica, site, width, seats))
+        spot = self._spots.setdefault(replica, Spot(replica, site, width, seats))
+        spot.drained = any(is_named(replica, name) for name in self._drained)
+        return spot
 
     # --- placement ---
 
@@ -181,21 +160,56 @@ class Fleet:
         pool = self._pools.get(model)
         return pool is not None and len(pool.spots) > 1
 
-    def place(
-        self, model: str, group: str, tokens: int, now: float, prefix: int = 0
-    ) -> Replica | None:
-        """A replica for a call of at most tokens, its slot taken; None where none is free now.
+    def leads(self, model: str) -> bool:
+        """Whether a call to model may have to follow one that reads the same: where it is told when that was read,
+        and a replica bears more than one call."""
+        pool = self._pools.get(model)
+        return pool is not None and pool.tells_begun
 
-        The replica that group used last, unless that would make the load uneven; else the one that
-        `placing.choose` takes for the prefix, which is 0 where it is shared with nobody.
+    def where(
+        self,
+        model: str,
+        group: str,
+        tokens: int,
+        now: float,
+        prefix: int = 0,
+        avoid: Replica | None = None,
+    ) -> Spot | None:
+        """Where a call of at most tokens goes; None where it can go nowhere now.
+
+        To the replica that group used last, unless that would make the load uneven; else to the one that
+        `placing.choose` takes for the prefix, which is 0 where it is shared with nobody. To the endpoint of avoid
+        only where no other has room.
         """
         pool = self._pools[model]
         open_spots = [spot for spot in pool.spots if spot.free and spot.site.opens_at(now) <= now]
         if not open_spots or pool.full or self._rates_open(pool, tokens, now) > now:
             return None
-        spot = self._choose(pool, (model, group), open_spots, prefix)
+        if avoid is not None:
+            site = self._spots[avoid].site
+            open_spots = [spot for spot in open_spots if spot.site is not site] or open_spots
+        return self._choose(pool, (model, group), open_spots, prefix)
+
+    def place(
+        self,
+        model: str,
+        group: str,
+        tokens: int,
+        now: float,
+        prefix: int = 0,
+        avoid: Replica | None = None,
+    ) -> Replica | None:
+        """The replica that `where` finds, its slot taken; None where none is free now."""
+        pool, spot = self._pools[model], self.where(model, group, tokens, now, prefix, avoid)
+        if spot is None:
+            return None
         spot.seats.taken += 1
-        self._enter(spot.site, now)
+        spot.site.enter(now, self._chance)
+        if group:
+            self._groups[model, group] = spot
+            self._groups.move_to_end((model, group))
+            if len(self._groups) > GROUPS:
+                self._groups.popitem(last=False)
         for window, amount in ((pool.calls, 1), (pool.tokens, tokens)):
             if window is not None:
                 window.take(amount, now)
@@ -218,27 +232,43 @@ class Fleet:
         if len(pool.spots) == 1:
             return spots[0]
         last = self._groups.get(key) if key[1] else None
-        share = bound(pool.spots)
+        share = bound(pool.there)
         if last is None or last not in spots or last.inflight + 1 > share * last.limit + 1:
             last = choose(spots, prefix, share)
-        if key[1]:
-            self._groups[key] = last
-            self._groups.move_to_end(key)
-            if len(self._groups) > GROUPS:
-                self._groups.popitem(last=False)
         return last
 
-    def _enter(self, site: Site, now: float) -> None:
-        site.probing = site.down_since is not None
-        if site.ramp:
-            site.ramp -= 1
-            site.paused_until = now + site.ramp_gap * (0.5 + self._chance.random())
-
-    def give_back(self, replica: Replica) -> None:
-        """The slot is free again."""
+    def give_back(self, replica: Replica, now: float = -inf) -> None:
+        """The slot is free again; where the call was broken off now, once the server notices that."""
         spot = self._spots[replica]
-        spot.seats.taken -= 1
         spot.site.probing = False
+        if replica.works_on_s and now > -inf:
+            until = now + replica.works_on_s
+            heappush(self._working_on, (until, id(spot.seats), spot.seats))
+        else:
+            spot.seats.taken -= 1
+
+    def pass_time(self, now: float) -> None:
+        """Have the slots back whose calls were broken off long enough ago."""
+        while self._working_on and self._working_on[0][0] <= now:
+            heappop(self._working_on)[2].taken -= 1
+
+    # --- what a person orders ---
+
+    def drain(self, name: str) -> bool:
+        """Send nothing more to the replicas of that name, until `undrain`; what is there ends. False where
+        there are none now: should they come, they are drained."""
+        self._drained[name] = None
+        return self._mark_drained(name, drained=True)
+
+    def undrain(self, name: str) -> bool:
+        self._drained.pop(name, None)
+        return self._mark_drained(name, drained=False)
+
+    def _mark_drained(self, name: str, *, drained: bool) -> bool:
+        named = [spot for spot in self._spots.values() if is_named(spot.replica, name)]
+        for spot in named:
+            spot.drained = drained
+        return bool(named)
 
     # --- questions ---
 
@@ -248,13 +278,16 @@ class Fleet:
         pool = self._pools[model]
         sites = [spot.site.opens_at(now) for spot in pool.spots if spot.free and not pool.full]
         opens = max(min(sites, default=inf), self._rates_open(pool, tokens, now))
-        ends = [self._outage_ends(spot.site) for spot in pool.spots]
-        return min(opens, max(ends, default=inf))
+        ends = [self._outage_ends(spot.site) for spot in pool.there]
+        freed = self._working_on[0][0] if self._working_on else inf
+        return min(opens, freed, max(ends, default=inf))
 
-    def why(self, model: str, now: float) -> Literal["slot", "busy", "outage"]:
+    def why(self, model: str, now: float) -> Literal["slot", "busy", "outage", "drained"]:
         """Why a call to model waits."""
         pool = self._pools[model]
-        if all(spot.site.down_since is not None for spot in pool.spots):
+        if all(spot.drained for spot in pool.spots):
+            return "drained"
+        if all(spot.site.down_since is not None for spot in pool.there):
             return "outage"
         sites = [spot.site for spot in pool.spots if spot.free and not pool.full]
         return "busy" if sites and all(site.opens_at(now) > now for site in sites) else "slot"
@@ -264,9 +297,9 @@ class Fleet:
         pool = self._pools.get(model)
         if pool is None or not pool.spots:
             return CallError("unreachable", f"no replica serves the model {model}")
-        if any(spot.site.is_well for spot in pool.spots):
+        sites = [spot.site for spot in pool.there]
+        if any(site.is_well for site in sites):
             return None
-        sites = [spot.site for spot in pool.spots]
         closed = [s.closed for s in sites if s.closed is not None and s.closed_until > now]
         if len(closed) == len(sites):
             return closed[0]
@@ -283,7 +316,7 @@ class Fleet:
     def waits_for_endpoint(self, model: str, replica: Replica, now: float) -> bool:
         """After a failure there: it is down after it had answered, or another endpoint serves the model."""
         site = self._spots[replica].site
-        others = [spot.site for spot in self._pools[model].spots if spot.site is not site]
+        others = [spot.site for spot in self._pools[model].there if spot.site is not site]
         open_ = any(other.closed_until <= now for other in others)
         return site.down_since is not None or open_
 
@@ -294,19 +327,18 @@ class Fleet:
     # --- what servers tell ---
 
     def replicas(self, models: Iterable[str]) -> list[Replica]:
+        return [spot.replica for model in models for spot in self._pools[model].spots]
+
+    def gauged(self, models: Iterable[str]) -> list[Replica]:
         """Those that may have gauges worth asking for: of one call at a time nothing is to be learnt."""
         spots = [spot for model in models for spot in self._pools[model].spots]
         return [spot.replica for spot in spots if spot.replica.inflight > 1 and not spot.silent]
-
-    def tell_load(self, models: Iterable[str]) -> bool:
-        """Whether any of them may still tell its load."""
-        return bool(self.replicas(models))
 
     def due(self, models: Iterable[str], now: float) -> list[Replica]:
         """Those where calls are in flight whose gauges are to be read now; each is handed out once a period,
         whoever asks."""
         due: list[Replica] = []
-        for replica in self.replicas(models):
+        for replica in self.gauged(models):
             spot = self._spots[replica]
             if spot.inflight and spot.site.is_well and now >= spot.asked_at + EVERY_S:
                 spot.asked_at = now
@@ -320,19 +352,27 @@ class Fleet:
         if load is not None:
             spot.width.told(load, spot.inflight, now)
 
+    def sick(self, models: Collection[str], now: float) -> list[Replica]:
+        """One replica of each endpoint that is down and whose server is to be asked for its health now."""
+        spots = {id(s.site): s for model in models for s in self._pools[model].spots if s.site.sick}
+        return [spot.replica for spot in spots.values() if spot.site.asks(now)]
+
+    def tells_health(self, replica: Replica) -> None:
+        """The replica's server is to be asked for its health before a call goes there again."""
+        self._spots[replica].site.tells = True
+
+    def well(self, replica: Replica) -> None:
+        """The replica's server says that it is well."""
+        self._spots[replica].site.well()
+
     # --- what calls tell ---
 
     def answered(self, replica: Replica, now: float) -> None:
         """A call ended well there: the endpoint is up. Before its slot is given back."""
         spot = self._spots[replica]
-        self._up(spot.site)
+        spot.site.up()
         spot.site.answered, spot.site.refusals = True, 0
         spot.width.answered(spot.inflight, now)
-
-    def _up(self, site: Site) -> None:
-        site.down_since, site.failures, site.outages = None, 0, 0
-        if site.closed is not None and site.closed.kind in ("unreachable", "mute"):
-            site.closed, site.closed_until = None, -inf
 
     def failed(self, replica: Replica, error: CallError, now: float) -> None:
         """A call failed there: pause, close or watch the endpoint, as the error says. Before its slot is
@@ -341,54 +381,30 @@ class Fleet:
         site = spot.site
         match error.kind:
             case "busy":
-                self._up(site)
-                self._busy(spot, error, now)
+                slots = sum(int(s.limit) for s in self._spots.values() if s.site is site)
+                spot.width.refused(now, site.busy(error, slots, now, self._chance))
             case "unreachable":
-                self._down(site, error, now)
+                site.down(error, now, self._chance)
             case "mute":
-                self._mute(site, error, now)
+                site.mute(error, now)
             case "server" | "cut" | "silent" | "empty" | "protocol":
-                site.failures += 1
-                # One failing call may be its own fault; as many as a call is allowed are the server's.
-                fails = error.kind == "server" and site.failures >= 5
-                if site.answered and (fails or site.down_since is not None):
-                    self._down(site, error, now)
+                site.failed(error, now, self._chance, alone=self._is_alone(site))
             case "credentials" | "quota":
-                self.close(replica, error, now + CLOSED_S)
-            case "request" | "model" | "overflow" | "reply" | "verifier":
-                self._up(site)
+                site.close(error, now + CLOSED_S)
+            case _:  # it answered
+                site.up()
 
-    def _busy(self, spot: Spot, error: CallError, now: float) -> None:
-        site = spot.site
-        # Refusals of one burst say the same thing: the longest pause counts, not their sum or number.
-        site.refusals += now >= site.told_until
-        wait = pause(error, max(1, site.refusals), self._chance)
-        if now >= site.told_until or now + (error.retry_after_s or 0.0) > site.told_until:
-            site.told_until = site.paused_until = max(site.paused_until, now + wait)
-        site.ramp = sum(int(s.limit) for s in self._spots.values() if s.site is site)
-        over = min(RAMP_S[1], max(RAMP_S[0], RAMP_SHARE * wait))
-        site.ramp_gap = min(RAMP_GAP_S, over / max(1, site.ramp))
-        spot.width.refused(now, wait)
+    def _is_alone(self, site: Site) -> bool:
+        """Whether no other endpoint that is well serves one of its models."""
+        pools = [pool for pool in self._pools.values() if any(s.site is site for s in pool.spots)]
+        return not any(s.site.is_well and s.site is not site for p in pools for s in p.there)
 
-    def _down(self, site: Site, error: CallError, now: float) -> None:
-        if not (site.answered or site.reached):
-            site.closed, site.closed_until = error, now + CLOSED_S
-            return
-        # So do the calls that were in flight when it went.
-        if site.down_since is None or now >= site.told_until:
-            site.outages += 1
-            wait = backoff(site.outages, self._chance)
-            site.told_until = site.paused_until = max(site.paused_until, now + wait)
-        site.down_since = now if site.down_since is None else site.down_since
+    def close(self, replica: Replica, error: CallError) -> None:
+        """Send nothing more to the replica's endpoint: error is what all calls there get."""
+        self._spots[replica].site.close(error)
 
-    def _mute(self, site: Site, error: CallError, now: float) -> None:
-        site.failures += 1
-        if not site.answered:  # else it is one of its models that hangs
-            site.closed, site.closed_until = error, now + CLOSED_S
-            # When it opens again, for later runs or beside other endpoints, one call at a time finds out.
-            site.down_since = now if site.down_since is None else site.down_since
 
-    def close(self, replica: Replica, error: CallError, until: float = inf) -> None:
-        """Send nothing more to the replica's endpoint until then: error is what all calls there get."""
-        site = self._spots[replica].site
-        site.closed, site.closed_until = error, max(site.closed_until, until)
+def is_named(replica: Replica, name: str) -> bool:
+    """Whether name is the replica's, with or without its model, or its server's, without a slot."""
+    place = replica.name.partition("@")[2] or replica.name
+    return name in (replica.name, place, place.partition("/")[0])

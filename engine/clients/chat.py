@@ -60,6 +60,11 @@ class Collector:
     _malformed: str | None = None
     _broke: bool = False  # by an error of the server's own
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the first of a reply is there. Comments and bare events come before the prompt was read."""
+        return self._choices > 0
+
     def add(self, data: str) -> None:
         """Take the data of one event. Raises CallError where it is an error of the server's."""
         if value := mapping(parsed(data)):

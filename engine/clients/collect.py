@@ -38,10 +38,14 @@ async def collect(stream: Stream, collector: Collector, profile: Profile) -> Non
 async def _read(stream: Stream, decoder: Decoder, collector: Collector, stuck_s: float) -> None:
     """Read until the terminator or the end. Comments show that the server lives, but not for ever."""
     silent_since: float | None = None
+    begun = collector.call.begun
     while not collector.done and (chunk := await stream.read()):
         if events := decoder.feed(chunk):
             for event in events:
                 collector.add(event)
+            if begun is not None and collector.has_begun:
+                begun()
+                begun = None
             silent_since = None
         elif silent_since is None:
             silent_since = anyio.current_time()

@@ -55,6 +55,8 @@ class HttpClient:
     time-outs than the usual.
     """
 
+    tells_begun = True
+
     def __init__(
         self,
         environ: Mapping[str, str],
@@ -141,6 +143,7 @@ class HttpClient:
                 context=context_of(served, props),
                 profile=profile.name,
                 key_mark="" if endpoint.kind == "local" else self._mark(place),
+                works_on_s=profile.works_on_s,
             ),
             slots,
             model.limits.inflight,
@@ -208,6 +211,19 @@ class HttpClient:
         except CallError:
             return {}
         return mapping(parsed(answer.body)) if answer.status == 200 else {}
+
+    def has_health(self, replica: Replica) -> bool:
+        """Whether servers of the replica's kind say whether they are ready."""
+        return bool(self._profile(replica).health)
+
+    async def is_well(self, replica: Replica) -> bool:
+        """Whether the server says that it is ready; one that is not there is not."""
+        try:
+            place = await self._address(replica.endpoint)
+            url = place.root + self._profile(replica).health
+            return (await self._wire.fetch(url, place.headers, where=replica.name)).status == 200
+        except CallError:
+            return False
 
     def has_gauges(self, replica: Replica) -> bool:
         """Whether servers of the replica's kind tell their load."""

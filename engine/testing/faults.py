@@ -174,6 +174,9 @@ def name_of(fault: Fault) -> str:
     return _NAMES[type(fault)]
 
 
+# How the names of simulated replicas begin, and no address does.
+REPLICA = "simulated:"
+
 # --- schedules ------------------------------------------------------------------------------------
 
 
@@ -182,8 +185,8 @@ class Placed:
     """fault, from at_s virtual seconds on. A fault of single requests hits the next `times` of them, or, if
     share is given, that share of all of them, by chance.
 
-    where: part of an address (`r1.m2`, `3.squad`, `squad`), or a model's name; "" is everywhere.
-    An outage, a full disk, a kill and a cancellation are everywhere.
+    where: part of an address (`r1.m2`, `3.squad`, `squad`), a model's name, or a replica's (`simulated:m/2`); ""
+    is everywhere. An outage is of one replica or of all; a full disk, a kill and a cancellation are everywhere.
     """
 
     fault: Fault
@@ -192,7 +195,14 @@ class Placed:
     times: int = 1
     share: float | None = None
 
-    def meets(self, address: str, model: str = "") -> bool:
+    @property
+    def replica(self) -> str:
+        """The replica that it is at, if it is at one."""
+        return self.where if self.where.startswith(REPLICA) else ""
+
+    def meets(self, address: str, model: str = "", replica: str = "") -> bool:
+        if self.replica:
+            return self.replica == replica
         return self.where in ("", model) or is_at(address, self.where)
 
 

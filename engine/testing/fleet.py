@@ -76,8 +76,9 @@ class SimulatedFleet:
     sent: int = 0
     flying: set[str] = field(default_factory=set[str])
     bill: dict[str, Usage] = field(default_factory=dict[str, Usage])
+    tells_begun: bool = True
     _slots: dict[str, anyio.Semaphore] = field(default_factory=dict[str, anyio.Semaphore])
-    _prompts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    _prompts: dict[tuple[str, str], "_Read"] = field(default_factory=dict[tuple[str, str], "_Read"])
 
     async def probe(self, model: Model) -> tuple[Replica, ...]:
         await anyio.lowlevel.checkpoint()
@@ -97,6 +98,14 @@ class SimulatedFleet:
             )
             for number in range(1, min(server.replicas, bears) + 1)
         )
+
+    def has_health(self, replica: Replica) -> bool:
+        """Servers tell it where one of them goes down alone."""
+        return self.weather.parts
+
+    async def is_well(self, replica: Replica) -> bool:
+        await anyio.lowlevel.checkpoint()
+        return not self.weather.down(self._now(), replica.name)
 
     def has_gauges(self, replica: Replica) -> bool:
         """Servers with a queue tell its length."""
@@ -123,21 +132,23 @@ class SimulatedFleet:
         async with self._slot(replica, server):
             reply = self._reply(call, replica, server, fault)
             fresh = reply.usage.input - reply.usage.cached
-            took = server.latency_s + fresh / server.prefill
-            took += reply.usage.output / server.decode
-            took *= 1 + server.jitter * chance.uniform(-1, 1)
-            took += self.weather.delay(call.address, replica.model, self._now())
-            await self._worked(replica, reply.usage, took, fault)
+            slower = 1 + server.jitter * chance.uniform(-1, 1)
+            late = self.weather.delay(call.address, replica.model, self._now(), replica.name)
+            first = late + slower * (server.latency_s + fresh / server.prefill)
+            took = first + slower * reply.usage.output / server.decode
+            if server.caches:
+                self._keep(call, replica, _prompt(call), self._now() + first)
+            await self._worked(call, replica, reply.usage, took, first, fault)
         return _untold(reply) if isinstance(fault, NoUsage) else reply
 
     async def _arrives(self, call: ModelCall, replica: Replica, server: Server) -> Fault | None:
         """The fault that the answer will have; raises where the request is not even taken."""
-        now = self._now()
-        if self.weather.down(now):
+        now, where = self._now(), replica.name
+        if self.weather.down(now, where):
             await anyio.lowlevel.checkpoint()
-            raise _down(replica.name)
-        busy = self.weather.busy(call.address, replica.model, now)
-        fault = None if busy else self.weather.strikes(call.address, replica.model, now)
+            raise _down(where)
+        busy = self.weather.busy(call.address, replica.model, now, where)
+        fault = None if busy else self.weather.strikes(call.address, replica.model, now, where)
         if busy is not None:
             await anyio.sleep(server.latency_s)
             raise CallError("busy", "429: slow down", retry_after_s=busy.retry_after_s)
@@ -153,17 +164,28 @@ class SimulatedFleet:
         return self._slots.setdefault(replica.name, anyio.Semaphore(server.slots))
 
     async def _worked(
-        self, replica: Replica, usage: Usage, took: float, fault: Fault | None
+        self,
+        call: ModelCall,
+        replica: Replica,
+        usage: Usage,
+        took: float,
+        first: float,
+        fault: Fault | None,
     ) -> None:
-        """Let the time of an answer pass, unless something ends it early; bill what was generated."""
+        """Let the time of an answer pass, whose first comes after so many seconds, unless something ends it early;
+        bill what was generated."""
         start, ends = self._now(), took
         if isinstance(fault, Cut):
             ends = took / 2
         elif isinstance(fault, Silent):
             ends = took + fault.idle_s
-        down = self.weather.goes_down(start, start + ends) - start
+        down = self.weather.goes_down(start, start + ends, replica.name) - start
+        ends = min(ends, down)
         try:
-            await anyio.sleep(min(ends, down))
+            if call.begun is not None and first < ends:
+                await anyio.sleep(first)
+                call.begun()
+            await anyio.sleep(start + ends - self._now())
         finally:
             self._charge(replica, usage, (self._now() - start) / took)
         if down < inf or isinstance(fault, Cut):
@@ -178,7 +200,7 @@ class SimulatedFleet:
     def _reply(
         self, call: ModelCall, replica: Replica, server: Server, fault: Fault | None
     ) -> ModelReply:
-        prompt = "\n".join(message.content for message in call.messages)
+        prompt = _prompt(call)
         speech = self.speak(call)
         text, finish, reasoning = _shortened(
             _marred(speech.text, fault), speech.reasoning, call.max_output, fault
@@ -193,10 +215,16 @@ class SimulatedFleet:
 
     def _cached(self, call: ModelCall, replica: Replica, prompt: str) -> int:
         """Tokens of prompt that the replica has read for the group before, in whole blocks."""
-        key = (replica.name, call.group or call.address.rpartition("/")[0])
-        before = self._prompts.get(key, "")
-        self._prompts[key] = prompt
+        read = self._prompts.get(_cache_of(call, replica), _Read())
+        before = read.prompt if read.since <= self._now() else read.before
         return len(_common(before, prompt)) // (BYTES_PER_TOKEN * BLOCK) * BLOCK
+
+    def _keep(self, call: ModelCall, replica: Replica, prompt: str, since: float) -> None:
+        """The replica has read prompt from then on."""
+        key = _cache_of(call, replica)
+        read = self._prompts.get(key, _Read())
+        before = read.prompt if read.since <= self._now() else read.before
+        self._prompts[key] = _Read(prompt, since, before)
 
     @property
     def generated(self) -> int:
@@ -205,6 +233,23 @@ class SimulatedFleet:
 
     def _now(self) -> float:
         return anyio.current_time() - self.began
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a replica last read for a group, since when it has it in its cache, and what it had there before."""
+
+    prompt: str = ""
+    since: float = -inf
+    before: str = ""
+
+
+def _cache_of(call: ModelCall, replica: Replica) -> tuple[str, str]:
+    return replica.name, call.group or call.address.rpartition("/")[0]
+
+
+def _prompt(call: ModelCall) -> str:
+    return "\n".join(message.content for message in call.messages)
 
 
 def server_of(servers: Mapping[str, Server], model: str) -> Server:

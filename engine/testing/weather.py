@@ -33,38 +33,51 @@ class Weather:
     def __post_init__(self) -> None:
         self._left = {i: placed.times for i, placed in enumerate(self.schedule.faults)}
 
-    def strikes(self, address: str, model: str, now: float) -> Fault | None:
+    def strikes(self, address: str, model: str, now: float, replica: str = "") -> Fault | None:
         """The fault of single requests that hits this try of a model call; it is then used up."""
         lasting = Outage | Busy | Slow | VerifierError | FullDisk | Crash | Cancel
-        return self._take(lambda fault: not isinstance(fault, lasting), address, model, now)
+        return self._take(
+            lambda fault: not isinstance(fault, lasting), address, model, now, replica
+        )
 
     def judging_fails(self, address: str, now: float) -> bool:
         """Whether the verifier errs on this try."""
         taken = self._take(lambda fault: isinstance(fault, VerifierError), address, "", now)
         return taken is not None
 
-    def down(self, now: float) -> bool:
-        return self._reigning(Outage, "", "", now) is not None
+    def down(self, now: float, replica: str = "") -> bool:
+        return self._reigning(Outage, "", "", now, replica) is not None
 
-    def goes_down(self, start: float, end: float) -> float:
+    def goes_down(self, start: float, end: float, replica: str = "") -> float:
         """When the next outage between start and end begins; infinite if there is none."""
-        begins = [p.at_s for p in self.schedule.faults if isinstance(p.fault, Outage)]
+        outages = [p for p in self.schedule.faults if isinstance(p.fault, Outage)]
+        begins = [p.at_s for p in outages if p.replica in ("", replica)]
         return min((at for at in begins if start < at <= end), default=inf)
 
-    def busy(self, address: str, model: str, now: float) -> Busy | None:
-        return self._reigning(Busy, address, model, now)
+    @property
+    def parts(self) -> bool:
+        """Whether a single replica may be down while others are not."""
+        return any(isinstance(p.fault, Outage) and p.replica for p in self.schedule.faults)
 
-    def delay(self, address: str, model: str, now: float) -> float:
+    def busy(self, address: str, model: str, now: float, replica: str = "") -> Busy | None:
+        return self._reigning(Busy, address, model, now, replica)
+
+    def delay(self, address: str, model: str, now: float, replica: str = "") -> float:
         """How much later the reply to a call that begins now begins."""
-        slow = self._reigning(Slow, address, model, now)
+        slow = self._reigning(Slow, address, model, now, replica)
         return 0.0 if slow is None else slow.later_s
 
     def _take(
-        self, wanted: Callable[[Fault], bool], address: str, model: str, now: float
+        self,
+        wanted: Callable[[Fault], bool],
+        address: str,
+        model: str,
+        now: float,
+        replica: str = "",
     ) -> Fault | None:
         for i, placed in enumerate(self.schedule.faults):
-            due = placed.at_s <= now and wanted(placed.fault) and placed.meets(address, model)
-            if due and self._hits(i, placed, address):
+            due = placed.at_s <= now and wanted(placed.fault)
+            if due and placed.meets(address, model, replica) and self._hits(i, placed, address):
                 return placed.fault
         return None
 
@@ -76,12 +89,15 @@ class Weather:
         self._left[i] -= 1
         return self._left[i] >= 0
 
-    def _reigning(self, kind: type[F], address: str, model: str, now: float) -> F | None:
+    def _reigning(
+        self, kind: type[F], address: str, model: str, now: float, replica: str = ""
+    ) -> F | None:
         for placed in self.schedule.faults:
             fault = placed.fault
             if not isinstance(fault, kind) or not placed.at_s <= now < placed.at_s + fault.for_s:
                 continue
-            if kind in (Outage, FullDisk) or placed.meets(address, model):
+            everywhere = kind is FullDisk or (kind is Outage and not placed.replica)
+            if everywhere or placed.meets(address, model, replica):
                 return fault
         return None
 

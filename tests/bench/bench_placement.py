@@ -1,19 +1,25 @@
-"""Prompt tokens that replicas read again, with placement on and off, and how near a run comes to its shortest.
+"""Prompt tokens that replicas read again, with placement and leaders on and off, and how near a run comes to its
+shortest.
 
-Simulated servers in virtual time; each replica's cache keeps whole blocks of prompts, the least recently used
-ones go. First: attempts of teams at tasks some of which are far more often chosen than others. Read again is
-what some replica had in its cache, or had read before, and was read all the same; uneven is the busiest
-replica's work over the mean. Then: `parallel(10)` of `team(10)`, against the larger of its work over the slots
-and what it takes where slots are endless. Run by hand:
+Simulated servers in virtual time; each replica's cache keeps whole blocks of prompts from the first of the reply
+on, and the least recently used ones go. First: attempts of teams at tasks some of which are far more often chosen
+than others. Read again is what some replica had in its cache, or had read before, and was read all the same;
+uneven is the busiest replica's work over the mean. Then: what it takes until replies begin to ten calls that come
+at once with the same beginning. Then: `parallel(10)` of `team(10)`, against the larger of its work over the slots
+and what it takes where slots are endless; beside it, what a schedule reaches that knows how long each call will
+be and has those go first behind which the longest way is. Run by hand:
 
     python tests/bench/bench_placement.py
 """
 
 import random
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import heappop, heappush
+from math import inf
+from statistics import mean
 
 import anyio
 
@@ -21,7 +27,7 @@ from podium.dsl.program import Endpoint, Model, Program
 from podium.engine import Engine
 from podium.engine.admit import Admission
 from podium.engine.call import Message, ModelCall, ModelReply, Replica
-from podium.engine.fleet import Fleet
+from podium.engine.fleet import Fleet, Spot
 from podium.engine.ledger import NOTHING, Amount, Ledger, Limit
 from podium.engine.store import Store
 from podium.engine.testing import Server, SimulatedFleet, Speech, in_virtual_time
@@ -33,38 +39,46 @@ STATEMENT, REPLY = 4000, 200  # tokens
 BLOCK, CACHE = 64, 200_000  # tokens
 SLOTS, TEAMS = 16, 10  # of each replica
 MODEL = Model("m", (Endpoint("openai", "m"),))
+MADE = replace(program(then(parallel(10, team(10)), reduce_by("vote"))), max_agents=200)
 
 
 @dataclass(slots=True, eq=False)
 class Cached(SimulatedFleet):
     """Servers whose caches share blocks between all callers."""
 
-    caches: dict[str, OrderedDict[int, None]] = field(
-        default_factory=dict[str, OrderedDict[int, None]]
+    blocks: dict[str, OrderedDict[int, float]] = field(
+        default_factory=dict[str, OrderedDict[int, float]]
     )
     seen: set[int] = field(default_factory=set[int])
     again: int = 0
     work: Counter[str] = field(default_factory=Counter[str])
+    took: dict[str, float] = field(default_factory=dict[str, float])
 
     def _cached(self, call: ModelCall, replica: Replica, prompt: str) -> int:
-        cache = self.caches.setdefault(replica.name, OrderedDict[int, None]())
-        hits, whole = 0, True
+        cache = self.blocks.setdefault(replica.name, OrderedDict[int, float]())
+        hits, whole, now = 0, True, self._now()
         for block in _blocks(prompt):
-            whole = whole and block in cache
+            whole = whole and cache.get(block, inf) <= now
             hits += whole
             self.again += not whole and block in self.seen
             self.seen.add(block)
-            cache[block] = None
+        return hits * BLOCK
+
+    def _keep(self, call: ModelCall, replica: Replica, prompt: str, since: float) -> None:
+        cache = self.blocks[replica.name]
+        for block in _blocks(prompt):
+            cache[block] = min(since, cache.get(block, inf))
             cache.move_to_end(block)
         while len(cache) > CACHE // BLOCK:
             cache.popitem(last=False)
-        return hits * BLOCK
 
     async def send(self, call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
         began = anyio.current_time()
         # The method of the class above, whose slots leave no `super()` of no arguments.
         reply = await SimulatedFleet.send(self, call, replica, request_id)
-        self.work[replica.name] += round(1000 * (anyio.current_time() - began))
+        took = anyio.current_time() - began
+        self.work[replica.name] += round(1000 * took)
+        self.took[call.address] = took
         return reply
 
 
@@ -81,10 +95,16 @@ class Anywhere(Fleet):
     def shares(self, model: str) -> bool:
         return False
 
-    def place(
-        self, model: str, group: str, tokens: int, now: float, prefix: int = 0
-    ) -> Replica | None:
-        return super().place(model, "", tokens, now, 0)
+    def where(
+        self,
+        model: str,
+        group: str,
+        tokens: int,
+        now: float,
+        prefix: int = 0,
+        avoid: Replica | None = None,
+    ) -> Spot | None:
+        return super().where(model, "", tokens, now, 0, avoid)
 
 
 def text(name: str, tokens: int) -> str:
@@ -102,14 +122,15 @@ async def attempts(made: Fleet, servers: Cached) -> float:
     ledger = Ledger()
     ledger.open("run", Limit())
     replicas = await servers.probe(MODEL)
-    made.add("m", replicas)
+    made.add("m", replicas, tells_begun=servers.tells_begun)
     door = Admission(ledger, made)
     begin = anyio.Semaphore(TEAMS * len(replicas))
 
     async def turn(call: ModelCall) -> None:
         grant = await door.enter(call, Amount(), lambda why, seconds: None)
         assert grant.replica is not None
-        await servers.send(call, grant.replica, call.address)
+        await servers.send(replace(call, begun=grant.begun), grant.replica, call.address)
+        grant.begun()
         made.answered(grant.replica, anyio.current_time())
         grant.leave()
         grant.settle(NOTHING)
@@ -135,17 +156,60 @@ async def attempts(made: Fleet, servers: Cached) -> float:
 
 def placement(replicas: int) -> None:
     found: list[tuple[int, float, float]] = []
-    for kind in (Anywhere, Fleet):
+    for kind, leads in ((Anywhere, False), (Fleet, False), (Fleet, True)):
         server = Server(replicas=replicas, slots=SLOTS)
-        servers = Cached(lambda _: Speech("x" * REPLY * BYTES_PER_TOKEN), {"": server})
+        servers = Cached(
+            lambda _: Speech("x" * REPLY * BYTES_PER_TOKEN), {"": server}, tells_begun=leads
+        )
         took = in_virtual_time(partial(attempts, kind(random.Random(0)), servers))
         uneven = max(servers.work.values()) * replicas / servers.work.total()
         found.append((servers.again * BLOCK, uneven, took))
-    (off, off_uneven, off_s), (on, on_uneven, on_s) = found
+    again, uneven, took = zip(*found, strict=True)
     print(
-        f"{replicas:8} {off / 1e6:9.2f} {on / 1e6:9.2f} {off / max(1, on):7.1f}"
-        f" {off_uneven:9.2f} {on_uneven:9.2f} {off_s:9.0f} {on_s:9.0f}"
+        f"{replicas:8}  " + " ".join(f"{tokens / 1e6:7.2f}" for tokens in again),
+        f" {again[0] / max(1, again[1]):6.1f} {again[0] / max(1, again[2]):6.1f}  ",
+        " ".join(f"{one:6.2f}" for one in uneven),
+        " ".join(f"{one:7.0f}" for one in took),
     )
+
+
+async def burst(tokens: int, servers: Cached) -> float:
+    """Mean seconds until the replies to ten calls begin that share so many tokens."""
+    ledger = Ledger()
+    ledger.open("run", Limit())
+    made, begun = Fleet(random.Random(0)), list[float]()
+    made.add("m", await servers.probe(MODEL), tells_begun=servers.tells_begun)
+    door, shared = Admission(ledger, made), text("shared", tokens)
+
+    async def one(number: int) -> None:
+        messages = (Message("system", shared), Message("user", text(str(number), 100)))
+        call = ModelCall(f"run/{number}.agent/c1", "run", "m", messages, 2 * REPLY)
+        grant = await door.enter(call, Amount(), lambda why, seconds: None)
+        assert grant.replica is not None
+
+        def noted() -> None:
+            begun.append(anyio.current_time())
+            grant.begun()
+
+        await servers.send(replace(call, begun=noted), grant.replica, call.address)
+        grant.leave()
+        grant.settle(NOTHING)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(10):
+            tasks.start_soon(one, number)
+    return sum(begun) / len(begun)
+
+
+def leaders(tokens: int) -> None:
+    found: list[tuple[int, float]] = []
+    for leads in (False, True):
+        speak = Speech("x" * REPLY * BYTES_PER_TOKEN)
+        servers = Cached(lambda _, said=speak: said, {"": Server(replicas=1)}, tells_begun=leads)
+        begun = in_virtual_time(partial(burst, tokens, servers))
+        found.append((servers.again * BLOCK, begun))
+    (off, off_s), (on, on_s) = found
+    print(f"{tokens:8} {off:9} {on:9} {off_s:9.2f} {on_s:9.2f}")
 
 
 async def run(made: Program, servers: Cached) -> float:
@@ -155,25 +219,70 @@ async def run(made: Program, servers: Cached) -> float:
 
 
 def makespan(replicas: int, slots: int) -> None:
-    made = replace(program(then(parallel(10, team(10)), reduce_by("vote"))), max_agents=200)
-    spans: list[tuple[float, float]] = []
-    for each in (10_000, slots):
-        servers = Cached(
-            lambda call: Speech("x" * random.Random(call.address).randrange(200, 2000)),
-            {"": Server(replicas=replicas, slots=each)},
-        )
-        took = in_virtual_time(partial(run, made, servers))
-        spans.append((took, servers.work.total() / 1000))
-    (endless, _), (took, work) = spans
-    least = max(endless, work / (replicas * slots))
-    print(f"{replicas:8} {slots:6} {took:9.1f} {least:12.1f} {took / least:6.2f}")
+    """Means over several lengths of replies: what a run takes over its bound, and what one takes that knows
+    them."""
+    ratios, known = list[float](), list[float]()
+    for seed in range(5):
+
+        def speak(call: ModelCall, seed: int = seed) -> Speech:
+            return Speech("x" * random.Random(f"{seed} {call.address}").randrange(200, 2000))
+
+        endless = Cached(speak, {"": Server(replicas=replicas, slots=10_000)}, seed=seed)
+        servers = Cached(speak, {"": Server(replicas=replicas, slots=slots)}, seed=seed)
+        least = in_virtual_time(partial(run, MADE, endless))
+        took = in_virtual_time(partial(run, MADE, servers))
+        least = max(least, servers.work.total() / 1000 / (replicas * slots))
+        ratios.append(took / least)
+        known.append(scheduled(servers.took, replicas * slots) / least)
+    print(f"{replicas:8} {slots:6} {mean(ratios):9.2f} {mean(known):9.2f}")
+
+
+def scheduled(took: Mapping[str, float], slots: int) -> float:
+    """What the calls take where each of slots takes the one behind which the longest way is, lengths known."""
+    stages: dict[str, dict[str, list[float]]] = {}
+    for address, seconds in took.items():
+        at, _, place = address.rpartition("/r")
+        stage = place.partition(".")[0] + place.partition("answer")[1]
+        stages.setdefault(at, {}).setdefault(stage, []).append(seconds)
+    jobs = [[sorted(calls) for _, calls in sorted(team.items())] for team in stages.values()]
+    behind = [[sum(max(later) for later in job[i + 1 :]) for i in range(len(job))] for job in jobs]
+    ends: list[tuple[float, int]] = []
+    ready = [(job, 0) for job in range(len(jobs))]
+    left = [len(job[0]) for job in jobs]
+    waiting: list[tuple[float, float, int]] = []
+    now = 0.0
+    while True:
+        for job, stage in ready:
+            for seconds in jobs[job][stage]:
+                heappush(waiting, (-seconds - behind[job][stage], seconds, job))
+        ready.clear()
+        while waiting and len(ends) < slots:
+            _, seconds, job = heappop(waiting)
+            heappush(ends, (now + seconds, job))
+        if not ends:
+            return now
+        now, job = heappop(ends)
+        left[job] -= 1
+        if not left[job]:
+            jobs[job].pop(0)
+            behind[job].pop(0)
+            if jobs[job]:
+                left[job] = len(jobs[job][0])
+                ready.append((job, 0))
 
 
 if __name__ == "__main__":
-    print("replicas  again, M tokens    times      uneven              seconds")
-    print("               off        on   fewer       off        on       off        on")
+    print("off: the least busy replica; on: placement; led: and leaders first")
+    print("replicas     again, M tokens      times fewer          uneven             seconds")
+    print(
+        "              off      on     led     on    led       off     on    led     off      on     led"
+    )
     for count in (1, 2, 4, 8, 16):
         placement(count)
-    print("\nparallel(10) of team(10)\nreplicas  slots   seconds  lower bound  ratio")
-    for count, each in ((1, 4), (1, 16), (2, 8), (4, 8), (4, 32)):
+    print("\nten calls at once  again, tokens       seconds until replies begin")
+    print("  shared       off       led       off       led")
+    for shared in (250, 500, 1000, 2000, 4000, 16_000):
+        leaders(shared)
+    print("\nparallel(10) of team(10)\nreplicas  slots     ratio  lengths known")
+    for count, each in ((1, 4), (1, 16), (2, 8), (4, 8), (1, 32), (4, 32)):
         makespan(count, each)
