@@ -47,8 +47,8 @@ from .result import Recorded
 from .reuse import Reuse
 from .salt import salt
 from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
-from .value import Json
 from .toolbox import Open, Toolbox, open_tools
+from .value import Json
 from .verify import Bindings, Judging, judge, load_all
 
 Tell = Callable[[str], None]
@@ -115,8 +115,8 @@ class Engine:
         now: Callable[[], float] = time.time,
         chance: random.Random | None = None,
         judging: Judging = judge,
-        orders_every_s: float | None = None,
         tools: Open = open_tools,
+        orders_every_s: float | None = None,
     ) -> None:
         self._given = store if isinstance(store, Store) else None
         self._path = Path(store.name if isinstance(store, Store) else store)
@@ -131,8 +131,8 @@ class Engine:
         self._orders_every_s = orders_every_s or (math.inf if inline else ORDERS_EVERY_S)
         self._chance = chance or random.Random()
         self._judging = judging
-        self.ledger = Ledger()
         self._open_tools = tools
+        self.ledger = Ledger()
         self._live: dict[str, Run] = {}
         self._stack = AsyncExitStack()
 
@@ -338,7 +338,6 @@ class Engine:
         bound = {**self._bindings, **(bindings or {})}
         if self._judging is judge:  # what stands for it may call no function of the user's
             load_all(program, bound)
-        access = await self._door.open(self._way(secrets), program.models, self._tell)
         async with self._open_tools(program, bound, inline=self._inline) as tools:
             await self._carried(program, begin, secrets, bound, tools, task_status)
 
@@ -351,6 +350,7 @@ class Engine:
         tools: Toolbox,
         task_status: anyio.abc.TaskStatus[Run],
     ) -> None:
+        access = await self._door.open(self._way(secrets), program.models, self._tell)
         check_budget(program, access.windows)
         run, journal = begin()
         access = replace(access, salt=salt(self._secret, run.account or ""))
