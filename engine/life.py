@@ -63,8 +63,8 @@ from .retry import LATER
 from .reuse import Reuse
 from .scope import World
 from .store import DiskError, Store, StoreError
-from .value import Attempt, Json, Verdict
 from .toolbox import Toolbox
+from .value import Attempt, Json, Verdict
 from .version import VERSION
 
 
@@ -214,9 +214,9 @@ async def live(
     access: Access,
     ledger: Ledger,
     verify: Verify,
+    tools: Toolbox,
     now: Callable[[], float],
 ) -> None:
-    tools: Toolbox,
     """One life of run. Cancelled, it ends as cancelled, which is raised on once everything is settled."""
     before = run.folded.seconds
     began = now()
@@ -286,6 +286,7 @@ def _world(
         reuse=run.reuse,
         pace=run.pace,
         salt=access.salt,
+        use=tools.use,
     )
     return World(
         program,
@@ -298,6 +299,7 @@ def _world(
         lived(run.id, run.past()),
         known=journal.has_answer,
         orders=journal.orders,
+        offers=tools.offers,
     )
 
 
@@ -315,7 +317,6 @@ async def _walked(world: World) -> End:
     if (stopped := await score_baselines(world, _named_tasks(program))) is not None:
         return End(stopped)
     used = world.lived.get(world.account, 0.0) + anyio.current_time() - began
-        use=tools.use,
     world = replace(world, lived={**world.lived, world.account: used})  # time runs from the start
     if len(program.tasks) > 1:
         return await _rows(world)
@@ -328,7 +329,6 @@ def _named_tasks(program: Program) -> list[tuple[str, Task]]:
     if len(program.tasks) <= 1:
         return [(program.name, task) for task in program.tasks]
     return [(f"{program.name}/{number}.row", task) for number, task in enumerate(program.tasks, 1)]
-        offers=tools.offers,
 
 
 async def _rows(world: World) -> End:
