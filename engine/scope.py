@@ -14,8 +14,8 @@ from .call import Handler, Offer
 from .event import Event, Ordered
 from .ledger import Ledger
 from .outcome import Named
-
 from .toolbox import NO_TOOLS
+
 T = TypeVar("T")
 
 
@@ -69,9 +69,9 @@ class World:
         default_factory=dict[str, Callable[[float], None]]
     )
     orders: Sequence[Ordered] = ()
+    offers: Callable[[Tool], tuple[Offer, ...]] = NO_TOOLS.offers
 
     @property
     def named(self) -> Named:
-    offers: Callable[[Tool], tuple[Offer, ...]] = NO_TOOLS.offers
         """The run's names; of a run of several tasks the program here is one row of it, `main/3.row`."""
         return Named(self.account, self.program.name.partition("/")[0])
