@@ -51,8 +51,8 @@ from .outcome import STOP
 from .retry import GiveUp, Resend, after
 from .reuse import Reuse
 from .tokens import UNTOLD, Charged, charged, spent, with_usage, worst
-from .value import Verdict
 from .toolbox import NO_TOOLS
+from .value import Verdict
 
 Pace = Callable[[], Awaitable[None]]
 Verify = Callable[[VerifierCall], Awaitable[Verdict]]
@@ -235,8 +235,8 @@ async def _with_retries(path: Path, call: Call, request: str) -> Reply:
         try:
             return await _try(path, call, request, grant)
         except CallError as error:
-            match _next_step(path, error, tries, grant):
             avoid = grant.replica
+            match _next_step(path, error, tries, grant):
                 case GiveUp():
                     raise
                 case Resend(wait_s=wait_s):
@@ -436,8 +436,8 @@ def _tell_answer(path: Path, call: Call, grant: Grant, charge: Amount) -> None:
     if grant.replica is None:
         return
     assert grant.hold is not None
-    fleet, held = path.admission.fleet, grant.hold.amount
     grant.begun()
+    fleet, held = path.admission.fleet, grant.hold.amount
     fleet.answered(grant.replica, anyio.current_time())
     if charge.usd > held.usd or charge.tokens > held.tokens:
         error = CallError(
