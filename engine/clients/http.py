@@ -341,6 +341,8 @@ class HttpClient:
             collector = Collector(call, profile, replica.name, self._hidden(place))
             await collect(stream, collector, profile)
             reply = collector.reply(replica)
+            if call.tools and "tools" not in body:
+                reply = calls_in(reply)
             if reply.usage.doubtful:
                 self._doubt(replica)
             return reply
@@ -357,8 +359,6 @@ class HttpClient:
 
     def _refusal(
         self, answer: Answer, place: Address, where: str, profile: Profile = UNKNOWN
-            if call.tools and "tools" not in body:
-                reply = calls_in(reply)
     ) -> CallError:
         if 300 <= answer.status < 400:
             to = scrubbed(answer.headers.get("location", "nowhere"), self._hidden(place))
