@@ -368,6 +368,10 @@ def reply_of(body: Mapping[str, Any]) -> Reply:
     return ModelReply(**values)
 
 
+# Letters of a SHA-256 that name a request or a text in a store: 128 bits.
+DIGEST = 32
+
+
 def canonical(value: object) -> bytes:
     """JSON with sorted keys and no spaces: the bytes that are hashed."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -380,6 +384,10 @@ def digest(value: object) -> str:
 
 def request_digest(call: Call) -> str:
     """What makes two calls the same request: everything the answer may depend on, but not address or account."""
+    return _digest_of(call)[:DIGEST]
+
+
+def _digest_of(call: Call) -> str:
     match call:
         case ModelCall():
             offered = {"tools": [asdict(offer) for offer in call.tools]} if call.tools else {}

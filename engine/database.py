@@ -9,25 +9,24 @@ Of some length, as every statement that the store is asked is here, beside the t
 import fcntl
 import os
 import sqlite3
-import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from . import earlier
 from .call import Pausing
-from .event import KINDS, Stamped, body, from_body, kind_of
-from .ledger import Amount
+from .event import KINDS, CallAnswered, CallFailed, Stamped, body, from_body, kind_of
+from .ledger import NOTHING, Amount
 from .lock import is_still
-from .pack import DEFLATED, PLAIN, pack, unpack
+from .records import Entry, RecordRow, events
 from .refused import because, is_misnamed
 
 APPLICATION = 0x506F6469  # "Podi", as SQLite's application_id
-SCHEMA = 4
+SCHEMA = 5
 BUSY_S = 30.0
 # Rows that one statement inserts; SQLite takes 32,766 values in one.
 MOST_ROWS = 512
@@ -41,32 +40,22 @@ NETWORK = frozenset(_REMOTE.split(" "))
 CODES = {kind: code for code, kind in enumerate(KINDS)}
 _NAMES = tuple(CODES)
 _NUMBER = (1 << 32) - 1
-# An event's id is its run's number, of the upper bits, and its own. number and kind take no room: they are for
-# whoever reads the file by hand.
-_EVENTS = f"""
-create table events(
-  id integer primary key, time real not null, code integer not null, address text, body blob not null,
-  number integer generated always as (id & 4294967295) virtual,
-  kind text generated always as
-    (case code {" ".join(f"when {code} then '{kind}'" for kind, code in CODES.items())} end) virtual);
-create table texts(key blob not null, body blob not null);
-create unique index text_key on texts(key);
-create unique index run_seq on runs(seq);
+# An event's id is its run's number, of the upper bits, and its own; a record has its first event's. What was
+# settled in it is beside it, so that a long run's cost is a sum. spots: the short texts in records, by their keys.
+_RECORDS = """
+create table records(
+  id integer primary key, usd integer not null, tokens integer not null, calls integer not null,
+  body blob not null);
+create table spots(
+  key blob primary key, record integer not null, place integer not null) without rowid;
 """
 _TABLES = f"""
 create table runs(
   id text primary key, name text not null, created real not null, key text, account text not null,
   request blob not null, status text not null, outcome blob, spent text, seq integer not null);
 create unique index run_key on runs(account, key) where key is not null;
-{_EVENTS} {earlier.ORDERS}
+{_RECORDS} {earlier.TEXTS} {earlier.ORDERS}
 """
-_SETTLED = (
-    f"select {{}} from events where id >= ? and id < ?"
-    f" and code in ({CODES['call_answered']}, {CODES['call_failed']})"
-)
-_SUMS = ", ".join(
-    f"coalesce(sum(json_extract(unpacked(body), '$.spent.{name}')), 0)" for name in Amount._fields
-)
 
 
 class StoreError(Exception):
@@ -90,17 +79,6 @@ class DiskError(StoreRefused, Pausing):
         Pausing.__init__(self, "disk", detail)
 
 
-class EventRow(NamedTuple):
-    """An event as the table has it. body: its fields without the address."""
-
-    run: str
-    number: int
-    time: float
-    code: int
-    address: str | None
-    body: bytes
-
-
 @dataclass(frozen=True, slots=True)
 class Ending:
     """What to write in the run's own row. outcome: RunEnded's body as JSON. spent: what the run cost."""
@@ -110,16 +88,11 @@ class Ending:
     spent: Amount
 
 
-def event_row(run: str, stamped: Stamped) -> EventRow:
-    values = body(stamped.event)
-    address = values.pop("address", None)
-    code = CODES[kind_of(stamped.event)]
-    return EventRow(run, stamped.number, stamped.time, code, address, pack(orjson.dumps(values)))
-
-
-def _unpacked(kept: bytes) -> bytes:
-    """The JSON text of an event's body, of whichever schema."""
-    return unpack(kept) if kept[0] in (PLAIN, DEFLATED) else earlier.unpacked(kept)
+def entry_of(stamped: Stamped) -> Entry:
+    """The event as a record has it."""
+    event = stamped.event
+    spent = event.spent if isinstance(event, CallAnswered | CallFailed) else NOTHING
+    return Entry(stamped.time, CODES[kind_of(event)], body(event), spent)
 
 
 def connect(path: Path, *, threads: bool = False) -> sqlite3.Connection:
@@ -147,7 +120,6 @@ def connect_memory(kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlit
     """A store that lives as long as its connection. kind: of the connection."""
     db = sqlite3.connect(":memory:", isolation_level=None, factory=kind)
     db.executescript(_TABLES)
-    _teach(db)
     return db
 
 
@@ -234,17 +206,7 @@ def locks(path: Path) -> Path:
     return path.with_name(path.name + ".locks")
 
 
-def _text_of(kept: bytes) -> str:
-    return _unpacked(kept).decode()
-
-
-def _teach(db: sqlite3.Connection) -> None:
-    """Have statements read the bodies of events."""
-    db.create_function("unpacked", 1, _text_of, deterministic=True)
-
-
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    _teach(db)
     (application,) = db.execute("pragma application_id").fetchone()
     (schema,) = db.execute("pragma user_version").fetchone()
     (tables,) = db.execute("select count(*) from sqlite_master").fetchone()
@@ -260,35 +222,38 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         raise StoreError(f"the store {path} cannot use a write-ahead log here; use a local disk")
     db.execute("pragma synchronous=full")
     if not tables:
-        _upgrade(db, f"{_TABLES} pragma application_id={APPLICATION};")
+        db.executescript(f"begin; {_TABLES} pragma application_id={APPLICATION};")
     elif schema < SCHEMA:
-        _upgrade(db, earlier.upgrade(schema, CODES, _EVENTS))
-
-
-def _upgrade(db: sqlite3.Connection, statements: str) -> None:
-    db.executescript(f"begin immediate; {statements} pragma user_version={SCHEMA}; commit;")
+        db.create_function("unpacked", 1, earlier.text_of)
+        db.executescript(f"begin immediate; {earlier.upgrade(schema, CODES)} {_RECORDS}")
+        insert = "insert into records values (?, ?, ?, ?, ?)"
+        db.executemany(insert, earlier.records(db, CODES))
+        db.execute("drop table events")
+    if db.in_transaction:
+        db.execute(f"pragma user_version={SCHEMA}")
+        db.execute("commit")
 
 
 def write(
     db: sqlite3.Connection,
-    events: Sequence[EventRow],
+    records: Sequence[RecordRow],
+    spots: Sequence[tuple[bytes, int, int]],
     texts: Sequence[tuple[bytes, bytes]],
     endings: Sequence[tuple[str, Ending]],
 ) -> None:
-    """All of it in one transaction, on disk on return. Raises sqlite3.Error; then nothing was written."""
+    """All of it in one transaction, on disk on return; a record takes the place of what there was of it.
+    spots: key, record and place of short texts. Raises sqlite3.Error; then nothing was written."""
     db.execute("begin immediate")
     try:
+        _insert(db, "insert or replace into records", records)
+        _insert(db, "insert or ignore into spots", spots)
         _insert(db, "insert or ignore into texts", texts)
-        numbers = {run: _first(db, run) for run in {row.run for row in events}}
-        rows = [(numbers[row.run] | row.number, *row[2:]) for row in events]
-        _insert(db, "insert into events(id, time, code, address, body)", rows)
-        db.executemany(
-            "update runs set status = ?, outcome = ?, spent = ? where id = ?",
-            [
-                (end.status, end.outcome, orjson.dumps([*end.spent]).decode(), run)
-                for run, end in endings
-            ],
-        )
+        for run, end in endings:
+            spent = orjson.dumps([*end.spent]).decode()
+            db.execute(
+                "update runs set status = ?, outcome = ?, spent = ? where id = ?",
+                (end.status, end.outcome, spent, run),
+            )
         db.execute("commit")
     except BaseException:
         if db.in_transaction:
@@ -296,8 +261,8 @@ def write(
         raise
 
 
-def _first(db: sqlite3.Connection, run: str) -> int:
-    """The lowest id of the run's events."""
+def first_id(db: sqlite3.Connection, run: str) -> int:
+    """The lowest id of the run's events. Raises IntegrityError where there is no such run."""
     row = db.execute("select seq from runs where id = ?", (run,)).fetchone()
     if row is None:
         raise sqlite3.IntegrityError(f"there is no run {run} in the store")
@@ -326,18 +291,29 @@ def _insert(db: sqlite3.Connection, into: str, rows: Sequence[tuple[object, ...]
 
 
 def read_events(db: sqlite3.Connection, run: str, after: int, limit: int) -> list[Stamped]:
-    """At most limit events of run with numbers above after, in order."""
+    """The next events of run with numbers above after, in order: limit of them, or a record's more."""
+    found: list[Stamped] = []
     try:
         first, beyond = _ids(db, run)
-        rows = db.execute(
-            "select id, time, code, address, body from events where id > ? and id < ?"
-            " order by id limit ?",
-            (first + after, beyond, limit),
-        ).fetchall()
-        return [_stamped(*row) for row in rows]
-    # No event of ours raises the others.
-    except (sqlite3.Error, ValueError, LookupError, TypeError, zlib.error) as error:
+        low = _holding(db, first, first + after + 1)
+        cursor = db.execute(
+            "select id, body from records where id >= ? and id < ? order by id", (low, beyond)
+        )
+        while len(found) < limit and (row := cursor.fetchone()) is not None:
+            found += [one for one in _stamped(*row) if one.number > after]
+        cursor.close()
+    # No record of ours raises the others.
+    except (sqlite3.Error, ValueError, LookupError, TypeError) as error:
         raise refused(f"cannot read the events of run {run}", error) from error
+    return found
+
+
+def _holding(db: sqlite3.Connection, first: int, id_: int) -> int:
+    """The id of the record that event id_ is in, if it is in one; first: the lowest that it may be."""
+    row = db.execute(
+        "select id from records where id >= ? and id <= ? order by id desc limit 1", (first, id_)
+    ).fetchone()
+    return id_ if row is None else int(row[0])
 
 
 def read_event(db: sqlite3.Connection, run: str, number: int) -> Stamped | None:
@@ -345,11 +321,12 @@ def read_event(db: sqlite3.Connection, run: str, number: int) -> Stamped | None:
     return found[0] if found and found[0].number == number else None
 
 
-def _stamped(id_: int, time: float, code: int, address: str | None, kept: bytes) -> Stamped:
-    values: dict[str, Any] = orjson.loads(_unpacked(kept))
-    if address is not None:
-        values["address"] = address
-    return Stamped(id_ & _NUMBER, time, from_body(_NAMES[code], values))
+def _stamped(id_: int, kept: bytes) -> list[Stamped]:
+    number = id_ & _NUMBER
+    return [
+        Stamped(number + place, time, from_body(_NAMES[code], fields))
+        for place, (time, code, fields) in enumerate(events(kept))
+    ]
 
 
 def write_order(db: sqlite3.Connection, run: str, time: float, order: bytes) -> int:
@@ -390,8 +367,10 @@ def kept_secret(db: sqlite3.Connection, new: str) -> str:
 
 def read_spent(db: sqlite3.Connection, run: str) -> Amount:
     """What all settled tries of run cost: summed by SQLite, since a long run has many."""
+    columns = ", ".join(f"coalesce(sum({name}), 0)" for name in Amount._fields)
+    statement = f"select {columns} from records where id >= ? and id < ?"
     try:
-        row = db.execute(_SETTLED.format(_SUMS), _ids(db, run)).fetchone()
+        row = db.execute(statement, _ids(db, run)).fetchone()
     except sqlite3.Error as error:
         raise refused(f"cannot read the events of run {run}", error) from error
     return Amount(*row)
@@ -419,8 +398,19 @@ def read_unfinished(db: sqlite3.Connection, account: str) -> list[tuple[str, str
 
 def read_text(db: sqlite3.Connection, key: bytes) -> bytes | None:
     """The body of the text's row, as `pieces` made it."""
-    found: bytes | None = _one(db, "select body from texts where key = ?", key)
+    row = _one(db, "select body from texts where key = ?", key)
+    return None if row is None else row[0]
+
+
+def read_spot(db: sqlite3.Connection, key: bytes) -> tuple[int, int] | None:
+    """The record of a short text, and its place there."""
+    found: tuple[int, int] | None = _one(db, "select record, place from spots where key = ?", key)
     return found
+
+
+def read_record(db: sqlite3.Connection, id_: int) -> bytes | None:
+    row = _one(db, "select body from records where id = ?", id_)
+    return None if row is None else row[0]
 
 
 def read_earlier_text(db: sqlite3.Connection, name: str) -> str | None:
@@ -431,13 +421,13 @@ def read_earlier_text(db: sqlite3.Connection, name: str) -> str | None:
         raise refused(f"cannot read the text {name}", error) from error
     found: str | None = None
     if tables:
-        found = _one(db, "select text from blobs where digest = ?", name)
+        row = _one(db, "select text from blobs where digest = ?", name)
+        found = None if row is None else row[0]
     return found
 
 
-def _one(db: sqlite3.Connection, statement: str, value: str | bytes) -> Any:
+def _one(db: sqlite3.Connection, statement: str, value: str | bytes | int) -> Any:
     try:
-        row = db.execute(statement, (value,)).fetchone()
+        return db.execute(statement, (value,)).fetchone()
     except sqlite3.Error as error:
         raise refused("cannot read a text of the store", error) from error
-    return None if row is None else row[0]

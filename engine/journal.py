@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 import anyio
 import orjson
 
-from .call import Message, Reply, Usage, reply_of
+from .call import DIGEST, Message, Reply, Usage, reply_of
 from .database import DiskError, Ending, StoreError, read_event, read_events
 from .event import (
     CallAnswered,
@@ -169,7 +169,8 @@ class Journal:
                 self._stamp(replace(event, outcome="paused", reason=why, resumable=True))
 
     def _stamp(self, event: Event) -> Stamped:
-        stamped = Stamped(self._next, self._clock(), event)
+        # To the microsecond, as the store has it.
+        stamped = Stamped(self._next, round(self._clock(), 6), event)
         self._next += 1
         for watcher in self.watchers:
             watcher(stamped)
@@ -331,7 +332,7 @@ def message_blob(message: Message) -> tuple[str, str]:
     """The digest under which a message's text is kept, `role:sha256`, and the text: calls of tools as lines."""
     calls = (f"{call.name} {call.text}" for call in message.calls)
     text = "\n".join((*((message.content,) if message.content else ()), *calls))
-    found = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    found = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
     return f"{message.role}:{found}", text
 
 
@@ -348,5 +349,5 @@ def message_texts(
     if len(names) <= LISTED:
         return names, texts
     listed = "\n".join(names)
-    name = LIST + hashlib.sha256(listed.encode()).hexdigest()
+    name = LIST + hashlib.sha256(listed.encode()).hexdigest()[:DIGEST]
     return (name,), [*texts, (name, listed)]

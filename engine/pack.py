@@ -16,7 +16,7 @@ _MOST, _GAP = 255, b"\0"
 # Deflating less than SMALL would save some 20 bytes, and takes 15 microseconds.
 SMALL, _MOST_TEXT = 64, 1 << 15
 # Events as they are written, the most frequent last; nearer is shorter. Part of the store's format.
-_DICTIONARY = (
+DICTIONARY = (
     b'{"life":1,"pid":1,"host":"","version":"0.1.0","windows":{}}'
     b'{"parent":"run","usd":null,"tokens":null,"calls":null,"seconds":null}'
     b'{"verb":"topup","number":0,"usd":0,"tokens":0,"calls":0,"seconds":0.0}'
@@ -55,7 +55,7 @@ def pack(plain: bytes) -> bytes:
     # Small tables for small texts: they are cleared for each.
     bits, memory = (-15, 8) if len(text) > _MOST_TEXT else (-13, 5)
     deflating = zlib.compressobj(
-        6, zlib.DEFLATED, bits, memory, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY
+        6, zlib.DEFLATED, bits, memory, zlib.Z_DEFAULT_STRATEGY, DICTIONARY
     )
     deflated = deflating.compress(text) + deflating.flush()
     packed = bytes((DEFLATED, len(digests))) + b"".join(digests) + deflated
@@ -74,7 +74,7 @@ def unpack(kept: bytes) -> bytes:
     if kept[:1] != bytes((DEFLATED,)):
         raise ValueError("a row of the store is packed in no known way")
     begin = 2 + _DIGEST_BYTES * kept[1]
-    inflating = zlib.decompressobj(-15, _DICTIONARY)
+    inflating = zlib.decompressobj(-15, DICTIONARY)
     try:
         text = inflating.decompress(kept[begin:])
     except zlib.error as error:

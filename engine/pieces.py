@@ -5,11 +5,12 @@ what it adds. Where no earlier one is at hand, or the chain of such texts is lon
 once under its own digest: after empty lines, which stand between messages on a board, and after lines that their
 own words choose, so that two texts that share a part share its pieces, wherever it stands.
 
-Rows of (key, body) go out; they come back in by a function that reads a body by its key.
+Rows go out; they come back in by a function that reads what is kept by its key, or by its place in a record.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from sys import maxsize
 from typing import NamedTuple
 from zlib import crc32
 
@@ -22,8 +23,9 @@ EVERY = 32
 # Keys that one row lists at most; one in GROUPS ends a group where they are more. The size of a key, which is the
 # first bytes of a SHA-256.
 FEW, GROUPS, KEY = 24, 8, 16
-# Rows to read at most for a text that has grown.
-LINKS = 64
+# Rows to read at most for a text that has grown: a quarter of a second. A new chain writes again what the old one
+# had.
+LINKS = 16_384
 # Characters of earlier texts that are remembered; what is looked for in them; an addition that needs no better.
 ROOM, PROBE, ENOUGH = 1_000_000, 48, 4_000
 # Keys remembered at most; a row that is forgotten is written again, which changes nothing.
@@ -32,12 +34,36 @@ REMEMBERED = 50_000
 _LIST, _GROWN = 2, 3
 
 
-class Row(NamedTuple):
-    """A row to write. It is packed by whoever writes it: `packed`."""
+class Stem(NamedTuple):
+    """What a text grew out of: the text of that key, and what of it, as `same`, `start` and `stop` of Grown."""
 
     key: bytes
-    head: bytes
+    part: tuple[int, int, int]
+
+
+class Row(NamedTuple):
+    """A row to write. It is packed by whoever writes it: `packed`, or in a record. head: of one without a text."""
+
+    key: bytes
     text: str | None
+    head: bytes = b""
+    stem: Stem | None = None
+
+
+# Where something is kept: a key, or the id of a record and the place in it.
+Ref = bytes | tuple[int, int]
+
+
+class Plain(NamedTuple):
+    """A text as it is."""
+
+    text: str
+
+
+class Listed(NamedTuple):
+    """A text in pieces."""
+
+    keys: tuple[bytes, ...]
 
 
 class Grown(NamedTuple):
@@ -47,6 +73,16 @@ class Grown(NamedTuple):
     start: int
     stop: int
     new: str
+
+
+class Base(NamedTuple):
+    """A text that grew out of the one at ref."""
+
+    ref: Ref
+    grown: Grown
+
+
+Kept = Plain | Listed | Base
 
 
 class _Long(NamedTuple):
@@ -69,7 +105,7 @@ class Shelf:
         for name, text in texts:
             key = key_of(name)
             if key not in self._keys and key not in new:
-                rows = [Row(key, b"", text)] if len(text) <= SHORT else self._long_rows(key, text)
+                rows = [Row(key, text)] if len(text) <= SHORT else self._long_rows(key, text)
                 new.update((row.key, row) for row in rows if row.key not in self._keys)
         return list(new.values())
 
@@ -86,8 +122,7 @@ class Shelf:
             return rows_of(key, text)
         self._long.remove(base)  # what grew out of it serves as well
         self._remember(_Long(key, text, base.links + 1))
-        numbers = b"".join(map(_number, grown[:3]))
-        return [Row(key, bytes((_GROWN,)) + base.key + numbers, grown.new)]
+        return [Row(key, grown.new, stem=Stem(base.key, grown[:3]))]
 
     def _nearest(self, text: str) -> tuple[_Long | None, Grown | None]:
         best: tuple[_Long | None, Grown | None] = None, None
@@ -110,8 +145,8 @@ class Shelf:
 def key_of(name: str) -> bytes:
     """The key of what is kept under name, `role:sha256` of its text as a rule: one text has one key."""
     digest = name.rpartition(":")[2]
-    try:
-        found = bytes.fromhex(digest) if len(digest) == 64 else b""
+    try:  # of 64 letters in stores of schemas before 5
+        found = bytes.fromhex(digest) if len(digest) in (2 * KEY, 64) else b""
     except ValueError:
         found = b""
     return (found or hashlib.sha256(_bytes(name)).digest())[:KEY]
@@ -145,60 +180,97 @@ def _alike(a: str, i: int, b: str, j: int) -> int:
 def rows_of(key: bytes, text: str) -> list[Row]:
     """The rows that keep text in pieces under key."""
     pieces = [(_key(_bytes(piece)), piece) for piece in _cut(text)]
-    rows = {at: Row(at, b"", piece) for at, piece in pieces}
+    rows = {at: Row(at, piece) for at, piece in pieces}
     keys = [at for at, _ in pieces]
     while len(keys) > FEW:
         lists = [b"".join(group) for group in _groups(keys)]
         keys = [_key(bytes((_LIST,)) + each) for each in lists]
         for at, each in zip(keys, lists, strict=True):
-            rows[at] = Row(at, bytes((_LIST,)) + each, None)
-    rows.setdefault(key, Row(key, bytes((_LIST,)) + b"".join(keys), None))
+            rows[at] = Row(at, None, bytes((_LIST,)) + each)
+    rows.setdefault(key, Row(key, None, bytes((_LIST,)) + b"".join(keys)))
     return list(rows.values())
 
 
 def packed(row: Row) -> tuple[bytes, bytes]:
-    """The row's key and body, as the store has them."""
-    return row.key, row.head if row.text is None else row.head + pack(_bytes(row.text))
+    """The row's key and body, as the store has them where they are in no record."""
+    if row.text is None:
+        return row.key, row.head
+    head = b""
+    if row.stem is not None:
+        head = bytes((_GROWN,)) + row.stem.key + b"".join(map(number, row.stem.part))
+    return row.key, head + pack(_bytes(row.text))
 
 
-def whole(key: bytes, read: Callable[[bytes], bytes]) -> str:
-    """The text that is kept under key. read: a body by its key. Raises ValueError on a body of another kind."""
-    steps: list[Grown] = []
-    while (body := read(key))[0] == _GROWN:
-        key, step = _step(body)
-        steps.append(step)
-    text = _text(body, read)
-    for same, start, stop, new in reversed(steps):
-        text = text[:same] + text[start:stop] + new
-    return text
-
-
-def _text(body: bytes, read: Callable[[bytes], bytes]) -> str:
+def kept_of(body: bytes) -> Kept:
+    """What `packed` packed. Raises ValueError on a body of another kind."""
     match body[0]:
-        case v if v in (PLAIN, DEFLATED):
-            return unpack(body).decode("utf-8", "surrogatepass")
         case v if v == _LIST:
-            keys = (body[at : at + KEY] for at in range(1, len(body), KEY))
-            return "".join(whole(key, read) for key in keys)
-        case kind:
-            raise ValueError(f"a text of the store is of an unknown kind, {kind}")
+            return Listed(tuple(body[at : at + KEY] for at in range(1, len(body), KEY)))
+        case v if v == _GROWN:
+            at, part = 1 + KEY, list[int]()
+            while len(part) < 3:
+                value, at = read_number(body, at)
+                part.append(value)
+            same, start, stop = part
+            return Base(body[1 : 1 + KEY], Grown(same, start, stop, _text(body[at:])))
+        case _:
+            return Plain(_text(body))
 
 
-def _step(body: bytes) -> tuple[bytes, Grown]:
-    at, numbers = 1 + KEY, list[int]()
-    while len(numbers) < 3:
-        number, shift = 0, 0
-        while True:
-            number |= (body[at] & 127) << shift
-            at, shift = at + 1, shift + 7
-            if body[at - 1] < 128:
-                break
-        numbers.append(number)
-    same, start, stop = numbers
-    return body[1 : 1 + KEY], Grown(same, start, stop, _text(body[at:], lambda _: b""))
+def _text(body: bytes) -> str:
+    if body[0] not in (PLAIN, DEFLATED):
+        raise ValueError(f"a text of the store is of an unknown kind, {body[0]}")
+    return unpack(body).decode("utf-8", "surrogatepass")
 
 
-def _number(value: int) -> bytes:
+def whole(ref: Ref, read: Callable[[Ref], Kept]) -> str:
+    """The text that is kept there. read: what is kept at a place.
+
+    Of a text that grew in many steps no step is made whole: what is wanted of it is looked for in the one before.
+    """
+    kept, root = read(ref), _Parts()
+    wanted = [(0, maxsize, root)]
+    while isinstance(kept, Base):
+        wanted = [one for want in wanted for one in _before(kept.grown, *want)]
+        kept = read(kept.ref)
+    text = kept.text if isinstance(kept, Plain) else "".join(whole(k, read) for k in kept.keys)
+    for low, high, into in wanted:
+        into.texts.append(text[low:high])
+    return "".join(root.all())
+
+
+class _Parts:
+    """Texts in order; those that are still looked for have a place kept for them."""
+
+    def __init__(self) -> None:
+        self.texts: list[str | _Parts] = []
+
+    def all(self) -> Iterator[str]:
+        waiting: list[str | _Parts] = [self]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, str):
+                yield part
+            else:
+                waiting += reversed(part.texts)
+
+
+def _before(step: Grown, low: int, high: int, into: _Parts) -> Iterator[tuple[int, int, _Parts]]:
+    """What of the text before step is in the part from low to high of the one after it; what is new goes into the
+    place."""
+    at = 0
+    for begin, end in ((0, step.same), (step.start, step.stop)):
+        first, last = max(low, at), min(high, at + end - begin)
+        if first < last:
+            place = _Parts()
+            into.texts.append(place)
+            yield begin + first - at, begin + last - at, place
+        at += end - begin
+    if high > at:
+        into.texts.append(step.new[max(0, low - at) : high - at])
+
+
+def number(value: int) -> bytes:
     """Seven bits a byte, the lowest first; the last one is below 128."""
     found = bytearray()
     while value > 127:
@@ -206,6 +278,16 @@ def _number(value: int) -> bytes:
         value >>= 7
     found.append(value)
     return bytes(found)
+
+
+def read_number(body: bytes, at: int) -> tuple[int, int]:
+    """The number at that place, and the place behind it."""
+    found, shift = 0, 0
+    while True:
+        found |= (body[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if body[at - 1] < 128:
+            return found, at
 
 
 def _key(body: bytes) -> bytes:

@@ -41,8 +41,9 @@ class Reuse:
             return None
         found = next((one for one in waiting if one[0] == address), waiting[0])
         waiting.remove(found)
-        event = next(iter(self.store.events(self.run, found[1] - 1))).event
-        assert isinstance(event, CallAnswered), "the number is of an answer"
-        reply = reply_of(event.reply)
+        stamped = self.store.event(self.run, found[1])
+        assert stamped is not None, "it was read there"
+        assert isinstance(stamped.event, CallAnswered), "the number is of an answer"
+        reply = reply_of(stamped.event.reply)
         assert isinstance(reply, ModelReply), "the request was a model's"
         return reply

@@ -29,9 +29,12 @@ from .database import (
     locks,
     read_earlier_text,
     read_ended_spent,
+    read_event,
     read_events,
     read_orders,
+    read_record,
     read_spent,
+    read_spot,
     read_text,
     read_unfinished,
     refused,
@@ -42,7 +45,8 @@ from .journal import LIST, Journal
 from .ledger import Amount
 from .lock import Owner, RunLock, own, owner_of
 from .lock import RunOwned as RunOwned
-from .pieces import key_of, whole
+from .pieces import Kept, Ref, kept_of, key_of, whole
+from .records import text
 from .value import Json
 from .writer import Writer
 
@@ -225,6 +229,10 @@ class Store:
             yield from page
             after = page[-1].number
 
+    def event(self, run: str, number: int) -> Stamped | None:
+        """The event of run with that number, if it is on disk."""
+        return read_event(self._db, run, number)
+
     def spent(self, run: str) -> Amount:
         """What the tries of run that are settled on disk cost."""
         return read_spent(self._db, run)
@@ -253,11 +261,15 @@ class Store:
             found += self.blob(name).split("\n") if name.startswith(LIST) else [name]
         return found
 
-    def _row(self, key: bytes) -> bytes:
-        body = read_text(self._db, key)
+    def _row(self, ref: Ref) -> Kept:
+        spot = read_spot(self._db, ref) if isinstance(ref, bytes) else ref
+        if isinstance(ref, bytes) and spot is None:
+            body = read_text(self._db, ref)
+        else:
+            body = None if spot is None else read_record(self._db, spot[0])
         if body is None:
-            raise KeyError(key)
-        return body
+            raise KeyError(ref)
+        return kept_of(body) if spot is None else text(spot[0], body, spot[1])
 
     def _earlier_row(self, name: str) -> str:
         row = read_earlier_text(self._db, name)

@@ -1,8 +1,9 @@
 """The one writer of a store: jobs go in from the event loop, batches of them go to disk in one commit.
 
-With a thread, whatever has queued up while the last commit was running shares the next one (group
-commit); without one, the calling task writes. A clock that jumps must not have the thread: it would
-jump over the time a commit takes.
+What tasks put in the same turn of the event loop, and with a thread whatever has come up while the last commit was
+running, shares the next one (group commit). The thread has a whole batch at a time: it would else fight with the
+event loop for the interpreter at each job. Without a thread, the calling task writes. A clock that jumps must not
+have the thread: it would jump over the time a commit takes.
 """
 
 import sqlite3
@@ -10,27 +11,23 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
 import anyio
-import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 
-from .database import DiskError, Ending, connect, event_row, write
+from .database import DiskError, Ending, connect, entry_of, first_id, write
 from .event import Stamped
 from .pieces import Row, packed
+from .records import Record, RecordRow
 from .refused import because
-
-# One transaction's worth: larger ones gained nothing and delay the first acknowledgement.
-BATCH = 2000
 
 
 @dataclass(slots=True, eq=False)
 class Job:
     """Events of one run and the texts they refer to, written together; they are packed where they are written, and
     must not change until then. then is called with the job in the event loop once they are on disk
-    or failed."""
+    or failed. written: set then, where the writer has a thread."""
 
     run: str
     events: Sequence[Stamped]
@@ -39,6 +36,10 @@ class Job:
     then: "Callable[[Job], None] | None" = None
     done: bool = False
     error: DiskError | None = None
+    written: anyio.Event | None = None
+
+
+Spot = tuple[bytes, int, int]
 
 
 class Writer:
@@ -49,43 +50,46 @@ class Writer:
         self._db = db
         self._path = path
         self._inline = inline or path is None
-        self._queue: SimpleQueue[Job | None] | None = None
         self._kept: list[Job] = []
+        self._written: anyio.Event | None = None  # of those kept, where there is a thread
+        self._work = anyio.Event()
+        self._closing = False
         self._broken: dict[str, DiskError] = {}
-        self._events: dict[Job, anyio.Event] = {}
+        self._open: dict[str, Record] = {}
         self._dead: DiskError | None = None
 
     def put(self, job: Job) -> None:
         """Write job soon: with the thread at once, without it at the next `wait` or `flush`."""
-        if self._queue is None:
-            self._kept.append(job)
-        else:
-            self._queue.put(job)
+        self._kept.append(job)
+        if self._written is not None:
+            job.written = self._written
+            self._work.set()
 
     async def wait(self, job: Job) -> None:
         """Return when job, which was put, is on disk. Raises DiskError. Shielded, bounded by SQLite's
         own time-out for a locked file."""
-        if self._queue is None:
-            self.flush()
-            await anyio.lowlevel.cancel_shielded_checkpoint()
+        if job.written is None:
+            await anyio.lowlevel.cancel_shielded_checkpoint()  # whoever is ready shares the commit
+            if not job.done:
+                self.flush()
         elif self._dead is not None:
             raise self._dead
         elif not job.done:
-            event = self._events[job] = anyio.Event()
             with anyio.CancelScope(shield=True):
-                await event.wait()
+                await job.written.wait()
         if job.error is not None:
             raise job.error
 
     def flush(self) -> None:
         """Write what was put, here and now, where there is no thread; else nothing."""
-        if self._kept:
+        if self._written is None and self._kept:
             batch, self._kept = self._kept, []
             self._write(self._db, batch)
             self._acknowledge(batch)
 
     def mend(self, run: str) -> None:
         self._broken.pop(run, None)
+        self._open.pop(run, None)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
@@ -97,52 +101,59 @@ class Writer:
                 self.flush()
             return
         self.flush()
-        queue = self._queue = SimpleQueue[Job | None]()
-        self._dead = None
+        self._written, self._work = anyio.Event(), anyio.Event()
+        self._closing, self._dead = False, None
         db = connect(self._path, threads=True)
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._host, db, queue)
+                group.start_soon(self._host, db)
                 try:
                     yield
                 finally:
-                    self._queue = None
-                    queue.put(None)
+                    self._closing = True
+                    self._work.set()
         finally:
+            self._written = None
             db.close()
 
-    async def _host(self, db: sqlite3.Connection, queue: "SimpleQueue[Job | None]") -> None:
-        # Its own limiter: the thread lives as long as the store and must not take a place from others.
+    async def _host(self, db: sqlite3.Connection) -> None:
+        batch: list[Job] = []
+        # Its own limiter: the thread must not wait for a place, nor take one from others.
+        limiter = anyio.CapacityLimiter(1)
         try:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(
-                    self._work, db, queue, limiter=anyio.CapacityLimiter(1)
-                )
+                while self._kept or not self._closing:
+                    await self._work.wait()
+                    await anyio.lowlevel.checkpoint()  # whoever is ready shares the commit
+                    written, batch = self._next_batch()
+                    if batch:
+                        await anyio.to_thread.run_sync(self._write, db, batch, limiter=limiter)
+                        self._acknowledge(batch)
+                    written.set()
         finally:
             # Nobody may wait for a thread that is gone, even if it went by a mistake of ours.
             self._dead = DiskError("the writer of the store has stopped")
-            for job, event in self._events.items():
-                job.error = self._dead
-                event.set()
+            for job in (*batch, *self._kept):
+                job.error = job.error if job.done else self._dead
+                if job.written is not None:
+                    job.written.set()
 
-    def _work(self, db: sqlite3.Connection, queue: "SimpleQueue[Job | None]") -> None:
-        open_ = True
-        while open_:
-            batch, open_ = _next_batch(queue)
-            self._write(db, batch)
-            anyio.from_thread.run_sync(self._acknowledge, batch)
+    def _next_batch(self) -> tuple[anyio.Event, list[Job]]:
+        """All that was put and is not written, and what to set when it is."""
+        assert self._written is not None, "there is a thread"
+        written, batch = self._written, self._kept
+        self._written, self._kept = anyio.Event(), []
+        self._work = anyio.Event()
+        return written, batch
 
     def _write(self, db: sqlite3.Connection, batch: list[Job]) -> None:
         for job in batch:
             job.error = self._broken.get(job.run)
         sound = [job for job in batch if job.error is None]
         try:
-            write(
-                db,
-                [event_row(job.run, one) for job in sound for one in job.events],
-                [packed(text) for job in sound for text in job.texts],
-                [(job.run, job.ending) for job in sound if job.ending is not None],
-            )
+            records, spots, texts = self._packed(db, sound)
+            endings = [(job.run, job.ending) for job in sound if job.ending is not None]
+            write(db, records, spots, texts, endings)
         except (
             sqlite3.Error,
             ValueError,
@@ -153,26 +164,42 @@ class Writer:
             failure.__cause__ = error
             for job in sound:
                 job.error = self._broken[job.run] = failure
+                self._open.pop(job.run, None)
+
+    def _packed(
+        self, db: sqlite3.Connection, jobs: list[Job]
+    ) -> tuple[list[RecordRow], list[Spot], list[tuple[bytes, bytes]]]:
+        """The rows of these jobs. A run's open record goes on from one batch to the next."""
+        rows, spots, texts = list[RecordRow](), list[Spot](), list[tuple[bytes, bytes]]()
+        touched: dict[str, Record] = {}
+        for job in jobs:
+            record = self._open.get(job.run)
+            if record is None and job.events:
+                id_ = first_id(db, job.run) | job.events[0].number
+                record = self._open[job.run] = Record(id_)
+            for text in job.texts:
+                place = None if record is None else record.keep(text)
+                if record is None or place is None:
+                    texts.append(packed(text))
+                else:
+                    spots.append((text.key, record.id, place))
+            if record is not None:
+                record.add([entry_of(one) for one in job.events])
+                touched[job.run] = record
+                if record.is_full:
+                    rows.append(touched.pop(job.run).row())
+                    del self._open[job.run]
+        for run, record in touched.items():
+            rows.append(record.row())
+            if record.is_full:
+                del self._open[run]
+        for job in jobs:
+            if job.ending is not None:
+                self._open.pop(job.run, None)
+        return rows, spots, texts
 
     def _acknowledge(self, batch: list[Job]) -> None:
         for job in batch:
             job.done = True
             if job.then is not None:
                 job.then(job)
-            if event := self._events.pop(job, None):
-                event.set()
-
-
-def _next_batch(queue: "SimpleQueue[Job | None]") -> tuple[list[Job], bool]:
-    """What waits in queue, at least one job or the end; False with the last batch there is."""
-    batch: list[Job] = []
-    job = queue.get()
-    while job is not None:
-        batch.append(job)
-        if len(batch) == BATCH:
-            return batch, True
-        try:
-            job = queue.get_nowait()
-        except Empty:
-            return batch, True
-    return batch, False

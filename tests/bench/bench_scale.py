@@ -2,10 +2,15 @@
 
 Prints, each from one run:
 - CPU per admitted call with 10, 1,000 and 100,000 calls waiting, of many tenants, runs and agents;
-- events per second through the journal's group commit, against plain SQLite that writes the same rows in as
-  many transactions;
+- events per second through the journal's group commit, against SQLite alone and against bare tasks;
 - what a run of 10,000 calls on a history that grows to 200,000 tokens keeps, against its unique text, and the
   memory it takes. `--calls 1000` is a quicker one.
+
+The baselines of the journal write the same bytes, each event's JSON in a row of its own, ready made before the
+clock starts, to the same kind of file (WAL, `synchronous=FULL`). SQLite alone makes as many commits as a
+group-committing writer needs, of one event of each of the calls at once, and does nothing else: no task waits for
+it. Bare tasks are as many as the calls at once; each hands its row over and waits until a thread has it on disk, a
+turn of the event loop in one commit: what any program pays that may not go on before its event is safe.
 
 Run by hand:
 
@@ -18,17 +23,21 @@ import resource
 import sqlite3
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import orjson
 
 from podium.dsl.program import Endpoint
 from podium.engine import CallAnswered, CallIntended
 from podium.engine.admit import Grant, Queue, admit
 from podium.engine.call import Message, ModelCall, ModelReply, Replica, Usage, reply_body
-from podium.engine.database import EventRow, connect, event_row, write
+from podium.engine.event import Stamped, body, kind_of
 from podium.engine.fleet import Fleet
 from podium.engine.journal import Journal, message_texts
 from podium.engine.ledger import Amount, Ledger, Limit
@@ -90,8 +99,11 @@ def answer(number: int, text: str, reasoning: str = "") -> CallAnswered:
     return CallAnswered(at, 0, "run-1", spent, usage, reply_body(reply), 1.5)
 
 
-async def journalled(folder: Path, calls: int, at_once: int) -> tuple[float, list[list[EventRow]]]:
-    """Seconds, and the rows as they were committed together."""
+Ready = tuple[int, float, str, str, bytes]
+
+
+async def journalled(folder: Path, calls: int, at_once: int) -> tuple[float, list[Ready]]:
+    """Seconds, and the events as rows."""
     store = Store.open(folder / "journal.db")
     journal = store.create(RUN)
 
@@ -107,19 +119,69 @@ async def journalled(folder: Path, calls: int, at_once: int) -> tuple[float, lis
                 for first in range(at_once):
                     tasks.start_soon(one, first)
             took = time.perf_counter() - began
-        rows = [event_row("run-1", stamped) for stamped in store.events("run-1")]
+        rows = [ready(stamped) for stamped in store.events("run-1")]
         await journal.close()
-    return took, [rows[at : at + at_once] for at in range(0, len(rows), at_once)]
+    return took, rows
 
 
-def plain(folder: Path, batches: list[list[EventRow]]) -> float:
-    """Seconds that SQLite alone takes for the same rows, with as many waiting at once."""
-    with closing(Store.open(folder / "plain.db")) as store:
-        store.create(RUN)
-    with closing(connect(folder / "plain.db")) as db:
+def ready(stamped: Stamped) -> Ready:
+    fields = body(stamped.event)
+    address, kind = fields.pop("address", ""), kind_of(stamped.event)
+    return stamped.number, stamped.time, kind, address, orjson.dumps(fields)
+
+
+def plain_store(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db.execute("pragma journal_mode=wal")
+    db.execute("pragma synchronous=full")
+    db.execute("create table events(number integer primary key, time, kind, address, body)")
+    return db
+
+
+def put(db: sqlite3.Connection, rows: Sequence[Ready]) -> None:
+    db.execute("begin immediate")
+    db.executemany("insert into events values (?, ?, ?, ?, ?)", rows)
+    db.execute("commit")
+
+
+def plain(folder: Path, rows: Sequence[Ready], at_once: int) -> float:
+    """Seconds that SQLite alone takes."""
+    with closing(plain_store(folder / "plain.db")) as db:
         began = time.perf_counter()
-        for batch in batches:
-            write(db, batch, [], [])
+        for at in range(0, len(rows), at_once):
+            put(db, rows[at : at + at_once])
+        return time.perf_counter() - began
+
+
+async def handed(folder: Path, rows: Sequence[Ready], at_once: int) -> float:
+    """Seconds that bare tasks take that wait for their rows."""
+    waiting, work, written = list[Ready](), anyio.Event(), anyio.Event()
+
+    async def one(first: int) -> None:
+        for row in rows[first::at_once]:
+            waiting.append(row)
+            work.set()
+            with anyio.CancelScope(shield=True):
+                await written.wait()
+
+    async def writer() -> None:
+        nonlocal waiting, work, written
+        left = len(rows)
+        while left:
+            await work.wait()
+            await anyio.lowlevel.checkpoint()
+            batch, done = waiting, written
+            waiting, work, written = [], anyio.Event(), anyio.Event()
+            await anyio.to_thread.run_sync(put, db, batch)
+            left -= len(batch)
+            done.set()
+
+    with closing(plain_store(folder / "handed.db")) as db:
+        began = time.perf_counter()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(writer)
+            for first in range(at_once):
+                tasks.start_soon(one, first)
         return time.perf_counter() - began
 
 
@@ -128,11 +190,12 @@ def journal_lines(calls: int = 10_000) -> None:
         made = min(calls, 1_000 * at_once)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            took, batches = anyio.run(journalled, folder, made, at_once)
-            alone = plain(folder, batches)
+            took, rows = anyio.run(journalled, folder, made, at_once)
+            alone = plain(folder, rows, at_once)
+            tasks = anyio.run(handed, folder, rows, at_once)
         print(
-            f"{at_once:6} {2 * made:7} {2 * made / took:10,.0f} {2 * made / alone:10,.0f}"
-            f" {alone / took:6.2f}"
+            f"{at_once:7} {2 * made:7} {2 * made / took:10,.0f} {2 * made / alone:10,.0f}"
+            f" {2 * made / tasks:10,.0f} {alone / took:6.2f} {tasks / took:6.2f}"
         )
 
 
@@ -184,6 +247,7 @@ def store_lines(calls: int) -> None:
         (False, 3_200, 0),
         (False, 800, 2_400),
         (False, 800, 0),
+        (False, 80, 0),
         (True, 800, 0),
     ):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -210,7 +274,7 @@ def main() -> None:
     print("waiting  us a call")
     for waiting in (10, 1_000, 100_000):
         print(f"{waiting:7} {admission_us(waiting):10.0f}")
-    print("at once  events  journal/s    plain/s  ratio")
+    print("at once  events  journal/s   SQLite/s    tasks/s  to SQLite, to tasks")
     journal_lines()
     print("history    calls  reply  thought  unique MB  store MB  ratio  more MB  ms/call")
     store_lines(calls)

@@ -19,8 +19,12 @@ from podium.dsl.program import Budget, Clock
 from podium.engine import Engine
 from podium.engine.call import ModelCall
 from podium.engine.clock import clock_of, first_of, moment
+from podium.engine.database import entry_of, first_id, read_events, write
+from podium.engine.event import CallAnswered
 from podium.engine.outcome import Exhausted, Named, Outcome, outcome_of, reason
+from podium.engine.records import Record
 from podium.engine.result import RunResult
+from podium.engine.store import Store
 from podium.engine.testing import Say, ScriptedClient, play
 from podium.engine.testing.handmade import TASK, agent, exact, parallel, program, reduce_by, then
 
@@ -211,15 +215,24 @@ async def test_a_life_after_the_moment_gives_the_best_so_far_and_sends_nothing(
     assert not result.resumable
 
 
+def events_of(path: Path) -> int:
+    """How many there are of the one run in the store."""
+    with closing(Store.open(path)) as store:
+        return len(list(store.events(store.runs()[0].id)))
+
+
 def cut_off(whole: Path, copy: Path, number: int) -> list[str]:
     """copy: whole as a kill before event number leaves it. Gives the addresses that were answered."""
     with closing(connect(whole)) as db, closing(connect(copy)) as to:
         db.backup(to)
-        to.execute("delete from events where number >= ?", (number,))
         to.execute("update runs set status = 'running', outcome = null")
-        to.commit()
-        found = to.execute("select address from events where kind = 'call_answered'")
-        return [address for (address,) in found]
+        (run,) = to.execute("select id from runs").fetchone()
+        kept = read_events(to, run, -1, number)[:number]
+        record = Record(first_id(to, run))
+        record.add([entry_of(one) for one in kept])
+        to.executescript("delete from records; delete from spots")
+        write(to, [record.row()], [], [], [])
+        return [one.event.address for one in kept if isinstance(one.event, CallAnswered)]
 
 
 @pytest.mark.anyio
@@ -228,8 +241,7 @@ async def test_killed_at_every_third_record_and_taken_up_too_late_it_returns_wha
 ) -> None:
     world = World(tmp_path, "2026-11-30 00:00")
     await world.run("parallel(2) of writer -> best")
-    with closing(connect(world.store)) as db:
-        [(count,)] = db.execute("select count(*) from events")
+    count = events_of(world.store)
     world.client.seen.clear()
     kept = 0
     for number in range(1, count, 3):
@@ -251,8 +263,7 @@ async def test_killed_at_every_third_record_and_taken_up_too_late_it_returns_wha
 async def test_a_replay_of_a_run_that_ended_so_ends_so(tmp_path: Path) -> None:
     world = World(tmp_path, "2026-11-30 05:15")
     first = await world.run(TEAMS)
-    with closing(connect(world.store)) as db:
-        [(count,)] = db.execute("select count(*) from events")
+    count = events_of(world.store)
     copy = tmp_path / "again.db"
     cut_off(world.store, copy, count - 1)
     world.client.seen.clear()

@@ -13,9 +13,13 @@ from podium.engine.event import CallAnswered, CallIntended, Ordered, RunEnded
 from podium.engine.store import Store
 from podium.engine.testing import Say, ScriptedClient
 
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 # Written by the engine of schema 3: two branches of three calls each; the prompts after the first are in pieces.
-SCRIPT = (Path(__file__).parent.parent / "fixtures" / "store_3.sql").read_text("utf-8")
+SCRIPT = (FIXTURES / "store_3.sql").read_text("utf-8")
 CALLS, EVENTS = 6, 46
+# The same run, killed at event 13, taken over and ended by the engine of schema 4; the kill cost a call.
+FOURTH = (FIXTURES / "store_4.sql").read_text("utf-8")
+FOURTH_EVENTS = 53
 
 
 @pytest.fixture
@@ -25,11 +29,19 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
-    path = tmp_path / "runs.db"
+    return written(tmp_path / "runs.db", SCRIPT, 3)
+
+
+@pytest.fixture
+def fourth(tmp_path: Path) -> Path:
+    return written(tmp_path / "runs.db", FOURTH, 4)
+
+
+def written(path: Path, script: str, schema: int) -> Path:
     with closing(sqlite3.connect(path)) as db:
-        db.executescript(SCRIPT)
+        db.executescript(script)
         db.execute(f"pragma application_id={0x506F6469}")
-        db.execute("pragma user_version=3")
+        db.execute(f"pragma user_version={schema}")
     return path
 
 
@@ -77,6 +89,30 @@ def test_its_runs_events_and_texts_are_read(earlier: Path) -> None:
             assert sum("Rule 39: say each letter" in text for text in texts) == CALLS - 2
             assert store.spent(run.id).calls == CALLS
             assert store.account_spent(run.account)[0].calls == CALLS
+
+
+def test_the_events_of_schema_4_and_their_texts_are_read(fourth: Path) -> None:
+    for _ in range(2):
+        with closing(Store.open(fourth)) as store:
+            (run,) = store.runs()
+            events = list(store.events(run.id))
+            assert [stamped.number for stamped in events] == list(range(FOURTH_EVENTS))
+            assert store.event(run.id, 7) == events[7]
+            calls = [s.event for s in events if isinstance(s.event, CallIntended)]
+            texts = [store.blob(m) for call in calls for m in store.listed(call.messages)]
+            assert texts.count("You are a careful problem solver.") == CALLS + 1
+            assert store.spent(run.id) == store.account_spent(run.account)[0]
+            assert store.spent(run.id).calls == CALLS + 1
+
+
+@pytest.mark.anyio
+async def test_a_run_of_schema_4_asks_nothing_again_that_was_answered(fourth: Path) -> None:
+    cut_off(fourth, FOURTH_EVENTS - 1)
+    client = ScriptedClient(lambda _: Say("abcd", 0.0))
+    async with Engine(fourth, client=client, environ={}) as engine:
+        result = await (await engine.resume()).result()
+    assert not client.seen
+    assert result.folded.total.amount.calls == CALLS + 1
 
 
 @pytest.mark.anyio

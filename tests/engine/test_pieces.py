@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.engine.pieces import LINKS, Shelf, growth, key_of, packed, rows_of, whole
+from podium.engine.pieces import (
+    LINKS,
+    Kept,
+    Ref,
+    Shelf,
+    growth,
+    kept_of,
+    key_of,
+    packed,
+    rows_of,
+    whole,
+)
 
 LINES = st.lists(
     st.text(max_size=60) | st.sampled_from(["a", "same", "\x1fpieces 1", "\x00", "0" * 64]),
@@ -15,7 +26,7 @@ LINES = st.lists(
 TEXT = st.text(st.sampled_from("ab\n\ud800é"), max_size=80)
 
 
-class Kept:
+class Rows:
     """The rows of a store, as a run writes them, and as it reads them."""
 
     def __init__(self) -> None:
@@ -34,18 +45,19 @@ class Kept:
     def back(self, name: str) -> str:
         return whole(key_of(name), self.read)
 
-    def read(self, key: bytes) -> bytes:
+    def read(self, ref: Ref) -> Kept:
         self.reads += 1
-        return self.rows[key]
+        assert isinstance(ref, bytes), "there are no records here"
+        return kept_of(self.rows[ref])
 
 
 @given(LINES, st.sampled_from(["\n", "", "\r\n", "\n\n", "\u2028"]))
 def test_what_is_kept_is_read_back(lines: list[str], between: str) -> None:
-    kept, text = Kept(), between.join(lines)
+    kept, text = Rows(), between.join(lines)
     kept.keep("user:x", text)
     assert kept.back("user:x") == text
-    rows = dict(map(packed, rows_of(b"in pieces", text)))
-    assert whole(b"in pieces", rows.__getitem__) == text
+    kept.rows = dict(map(packed, rows_of(b"in pieces", text)))
+    assert whole(b"in pieces", kept.read) == text
 
 
 @given(TEXT, TEXT, TEXT, TEXT, st.integers(0, 90), st.integers(1, 30))
@@ -59,14 +71,14 @@ def test_a_text_is_what_grew_out_of_another(
 
 @pytest.mark.parametrize("line", ["a\n", "a", "\n", "word ", "é\n", "x" * 5000 + "\n"])
 def test_a_text_that_repeats_itself_is_small(line: str) -> None:
-    kept = Kept()
+    kept = Rows()
     assert kept.keep("user:x", line * 20_000) < 12_000
     assert kept.back("user:x") == line * 20_000
 
 
 @pytest.mark.parametrize("text", ["\x1fpieces 1\nabc\n", "\x00", "\x02" * 500, "\x03" * 5000, ""])
 def test_a_text_that_begins_like_a_row_is_a_text(text: str) -> None:
-    kept = Kept()
+    kept = Rows()
     kept.keep("user:x", text)
     assert kept.back("user:x") == text
 
@@ -84,7 +96,7 @@ def posts_of(shape: str, count: int) -> list[str]:
 
 @pytest.mark.parametrize("shape", ["prose", "code", "long lines"])
 def test_a_history_that_grows_and_loses_its_beginning_costs_what_is_new(shape: str) -> None:
-    kept, written = Kept(), 0
+    kept, written = Rows(), 0
     posts = posts_of(shape, 300)
     for number in range(300):
         shown = posts[max(0, number - 200) : number + 1]
@@ -97,7 +109,7 @@ def test_a_history_that_grows_and_loses_its_beginning_costs_what_is_new(shape: s
 
 
 def test_histories_that_take_turns_cost_what_is_new_in_each() -> None:
-    kept, written = Kept(), 0
+    kept, written = Rows(), 0
     shapes = ("prose", "code", "long lines")
     posts = {shape: posts_of(shape, 80) for shape in shapes}
     for number in range(80):
@@ -117,4 +129,4 @@ def test_what_was_not_written_is_written_again() -> None:
 
 def test_a_row_of_no_known_kind_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown kind"):
-        whole(b"k", {b"k": b"\x09x"}.__getitem__)
+        kept_of(b"\x09x")

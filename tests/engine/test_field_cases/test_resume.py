@@ -18,8 +18,9 @@ import pytest
 
 from podium.engine import Engine, writer
 from podium.engine.call import ModelCall
-from podium.engine.database import EventRow, connect_memory, write
+from podium.engine.database import connect_memory, write
 from podium.engine.event import CallAnswered
+from podium.engine.records import RecordRow, events
 from podium.engine.replay import replay
 from podium.engine.store import Store
 from podium.engine.testing import Fail, Say
@@ -184,10 +185,11 @@ async def test_a_slow_disk_makes_the_run_slow_and_its_queue_no_longer(
     """Who has not written does not send: however long the run, only what is in flight waits for the disk."""
     waiting: list[int] = []
 
-    def slowly(db: Connection, events: Sequence[EventRow], *rest: Any) -> None:
+    def slowly(db: Connection, records: Sequence[RecordRow], *rest: Any) -> None:
         time.sleep(0.005)  # in the writer's thread
-        waiting.append(len(events))
-        write(db, events, *rest)
+        there = [(row.id & 0xFFFF_FFFF) + len(events(row.body)) for row in records]
+        waiting.append(max(there, default=sum(waiting)) - sum(waiting))
+        write(db, records, *rest)
 
     monkeypatch.setattr(writer, "write", slowly)
     till = Till(lambda call, number: cost(5, delay=0.0))

@@ -216,10 +216,10 @@ def test_a_call_that_is_sent_again_or_charged_twice_is_told() -> None:
 def test_a_record_that_was_torn_leaves_nothing(moment: Moment, kept: int) -> None:
     disk = simulated_disk()
     disk.begin_life((1, moment))
-    write(disk, [], [(b"a", b"first")], [])
+    write(disk, [], [], [(b"a", b"first")], [])
     for _ in range(2):  # the second try comes from a process that is dead
         with pytest.raises(Killed):
-            write(disk, [], [(b"b", b"second")], [])
+            write(disk, [], [], [(b"b", b"second")], [])
     assert disk.execute("select count(*) from texts").fetchone() == (kept,)
     disk.close()
 
