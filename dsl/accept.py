@@ -8,10 +8,11 @@ from typing import Literal
 
 from .accounts import affordable, dollars, nested
 from .advice import judges, spare
+from .blame import at_call
 from .bounds import bounds
 from .conditions import names
 from .draft import Draft, default_model, nodes, roles, used_models
-from .evaluate import Evaluator, at_call
+from .evaluate import Evaluator
 from .problem import Label
 from .program import (
     Agent,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from .budgets import tighter
 from .draft import Draft, nodes, roles
 from .evaluate import Evaluator
+from .nouns import SOME_PRICE
 from .problem import Label
 from .program import Budget, Flow, Limited, Model, Parallel, Price, subflows
 from .reading import written
@@ -147,7 +148,7 @@ def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> No
             help="give the model a `price = { … }`, or `price = none` if it is free",
             secondary=_model(evaluator, unpriced[0]),
         )
-    paid = [name for name, model in used.items() if model.price != Price()]
+    paid = [name for name, model in used.items() if model.price not in (Price(), SOME_PRICE)]
     if paid and draft.budget == Budget() and not draft.by:
         add = f"add `budget = {'[2M tokens, 30m]' if unpriced else '[$5, 30m]'}` to the run"
         if draft.place.source.name == EXPRESSION:

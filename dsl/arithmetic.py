@@ -39,6 +39,8 @@ def _compared_with(
 def unary(context: Context, expr: syntax.Unary, scope: Scope) -> Value:
     if expr.operator == "not":
         value = context.value(expr.operand, scope, BOOL)
+        if value is BAD:
+            return BAD
         return not value if isinstance(value, bool) else Unknown(BOOL)
     value = context.value(expr.operand, scope, ANY)
     match value:
@@ -95,6 +97,8 @@ def _plain(value: Value) -> Value:
 
 
 def _unknown(context: Context, operator: str, left: Value, right: Value, place: Place) -> Value:
+    if left is BAD or right is BAD:
+        return BAD
     if operator in (*_COMPARE, "and", "or"):
         if operator in _COMPARE and not _comparable(type_of(left), type_of(right)):
             return _misfit(context, operator, left, right, place)

@@ -1,16 +1,20 @@
 """Every declaration of a file and of its imports, evaluated with unknown parameters; every run with defaults."""
 
+from collections.abc import Callable
+
 from . import syntax, trials
 from .accept import finished, models
-from .calling import parameter_type, rule
+from .arguments import parameter_type, rule
+from .blame import is_called
 from .draft import is_abstract, of_run
-from .evaluate import CALLED, Evaluator
+from .evaluate import Evaluator
 from .fields import is_readable
-from .kinds import KINDS
+from .forms import well_formed
 from .problem import Problem, first, has_errors
 from .scope import Files, hidden_by_parameters, unused
 from .shapes import stand_in
-from .source import Place
+from .source import Place, Span
+from .syntax import part_at
 from .values import Module, Noun, Scope, Unknown, UserFlow, Value
 
 
@@ -26,22 +30,42 @@ def problems_of(files: Files, main: Module, *, runs: bool = True) -> tuple[Probl
             if module.declared.get(declaration.name) is declaration:
                 _check(evaluator, module, declaration, runs=runs)
         found += hidden_by_parameters(module)
-    found += files.problems + [p for p in evaluator.problems if not _covers_form(p, files)]
+    is_guessed = _guessed(files)
+    found += files.problems + [p for p in evaluator.problems if not is_guessed(p)]
     if not has_errors(found):  # what is broken may be what should use a name
         found += unused(main)
     return in_order(found, main)
 
 
-def _covers_form(problem: Problem, files: Files) -> bool:
-    """Whether a mistake of form stands in the very place: what it was read as is a guess."""
-    at = problem.place
-    return any(
-        p.severity == "error"
-        and p.place.source.name == at.source.name
-        and at.span.start <= p.place.span.start < at.span.end
-        for p in files.problems
-        if p.code.startswith("T")
-    )
+_EXACT = {"T004", "T020", "T023", "T031", "T032"}
+"""Mistakes of form that leave no doubt about what is written around them."""
+
+
+def _is_exact(problem: Problem) -> bool:
+    place = problem.place
+    one_word = " " not in place.source.text[place.span.start : place.span.end]
+    return problem.code in _EXACT or (problem.code == "T006" and bool(problem.edits) and one_word)
+
+
+def _guessed(files: Files) -> Callable[[Problem], bool]:
+    """Whether a problem stands in a field, or covers a place, that could not be read: there all is a guess."""
+    wrong = [p for p in files.problems if p.code.startswith("T") and p.severity == "error"]
+    unread: dict[str, list[Span]] = {}
+    for problem in wrong:
+        place, module = problem.place, files.modules.get(problem.place.source.name)
+        unread.setdefault(place.source.name, []).append(place.span)
+        if module is not None and not _is_exact(problem):
+            unread[place.source.name].append(part_at(module.file, place.span.start))
+
+    def is_guessed(problem: Problem) -> bool:
+        here = problem.place.span
+        spans = unread.get(problem.place.source.name, ())
+        return any(
+            here.start <= span.start < here.end or span.start <= here.start < span.end
+            for span in spans
+        )
+
+    return is_guessed
 
 
 def in_order(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
@@ -49,23 +73,18 @@ def in_order(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
     kept: dict[tuple[str, int, str], Problem] = {}
     for problem in problems:
         key = (problem.place.source.name, problem.place.span.start, problem.code)
-        if key not in kept or (_is_of_call(kept[key]) and not _is_of_call(problem)):
+        if key not in kept or (is_called(kept[key]) and not is_called(problem)):
             kept[key] = problem
     sorted_ = first(list(kept.values()))
     own = [p for p in sorted_ if p.place.source.name == main.source.name]
     return (*own, *(p for p in sorted_ if p.place.source.name != main.source.name))
 
 
-def _is_of_call(problem: Problem) -> bool:
-    """Whether a call brought it; what a flow's own text brings is told without one."""
-    return any(label.text == CALLED for label in problem.secondary)
-
-
 def _check(
     evaluator: Evaluator, module: Module, declaration: syntax.Declaration, *, runs: bool
 ) -> None:
     scope = Scope(module, module.source, {})
-    if not _well_formed(evaluator, declaration, scope):
+    if not well_formed(evaluator, declaration, scope):
         return
     before = len(evaluator.problems)
     value = evaluator.declared(module, declaration)
@@ -82,43 +101,6 @@ def _check(
             evaluator.built(value)
         case _:
             pass
-
-
-def _well_formed(evaluator: Evaluator, declaration: syntax.Declaration, scope: Scope) -> bool:
-    """E116 for a declaration in a form that its kind does not have."""
-    kind = KINDS.get(declaration.kind)
-    if kind is None:
-        return False  # reported by the parser
-    place = scope.place(declaration.name_span)
-    braces = isinstance(declaration.value, syntax.Record)
-    if declaration.kind != "flow" and (declaration.params is not None or declaration.of_param):
-        evaluator.error(
-            "E116",
-            f"a {kind.name} takes no parameters",
-            place,
-            help="only a flow does; a `param` of the file may be used anywhere",
-        )
-        return False
-    if braces and "fields" not in kind.form:
-        evaluator.error(
-            "E116",
-            f"a {kind.name} is an expression, not a block",
-            place,
-            help=f"write `{kind.name} {declaration.name} = …`",
-        )
-        return False
-    if declaration.value is None and declaration.kind != "param":
-        what = "{ … }" if "fields" in kind.form else "= …"
-        evaluator.error(
-            "E116",
-            f"{kind.name} `{declaration.name}` is empty",
-            place,
-            help=f"write `{kind.name} {declaration.name} {what}`",
-        )
-        return False
-    if declaration.type is not None and declaration.kind != "param":
-        evaluator.error("E116", f"a {kind.name} takes no type", scope.place(declaration.type.span))
-    return True
 
 
 def _flow(evaluator: Evaluator, flow: UserFlow) -> None:

@@ -29,6 +29,11 @@ class Context(Protocol):
         ...
 
     @property
+    def errors(self) -> int:
+        """How many were reported so far."""
+        ...
+
+    @property
     def full(self) -> bool:
         """So much was reported that nothing more is looked into."""
         ...
@@ -80,8 +85,17 @@ class Context(Protocol):
         """The Model, Role, Tasks … that noun describes; worked out once."""
         ...
 
-    def expand(self, flow: UserFlow, args: Mapping[str, Value], place: Place) -> Value:
-        """The flow with its parameters filled in, each with a value; place is that of the call."""
+    def expand(
+        self,
+        flow: UserFlow,
+        args: Mapping[str, Value],
+        place: Place,
+        given: Mapping[str, Place] | None = None,
+    ) -> Value:
+        """The flow with its parameters filled in, each with a value; place is that of the call.
+
+        given: where arguments stand, for what is wrong with one and shows only inside.
+        """
         ...
 
     def call(self, callee: Value, place: Place) -> Value:
@@ -127,7 +141,10 @@ class Context(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A call with its arguments, each in its place; inner: what follows `of`."""
+    """A call with its arguments, each in its place; inner: what follows `of`.
+
+    unsure: parameters that may have been given under a wrong name: nothing follows from their absence.
+    """
 
     name: str
     args: Mapping[str, Argument]
@@ -135,6 +152,7 @@ class Bound:
     scope: Scope | None = None
     rest: tuple[tuple[str, Argument], ...] = ()
     inner: Argument | None = None
+    unsure: frozenset[str] = frozenset()
 
     @property
     def wrapped(self) -> Value:
@@ -148,9 +166,15 @@ class Bound:
     def given(self, name: str) -> bool:
         return name in self.args
 
+    def lacks(self, name: str) -> bool:
+        """Whether it was surely not given."""
+        return name not in self.args and name not in self.unsure
+
     def value(self, name: str) -> Value:
         """The argument's value; None where it was not given."""
-        return self.args[name].value if name in self.args else None
+        if name in self.args:
+            return self.args[name].value
+        return None if self.lacks(name) else BAD
 
     def known(self, name: str) -> bool:
         """Given, and not a parameter without a value."""

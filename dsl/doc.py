@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from . import syntax
+from .arguments import parameter_type
 from .bounds import HUGE, Bounds, bounds
-from .calling import parameter_type
 from .check import problems_of
 from .convert import as_flow, flow_of
 from .doc_text import head

@@ -10,13 +10,27 @@ is in the modules it calls.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from . import arithmetic, calling, expressions, faults, flows, lookup, nouns, prompts, syntax, tasks
+from . import (
+    arguments,
+    arithmetic,
+    calling,
+    expressions,
+    faults,
+    flows,
+    lookup,
+    nouns,
+    prompts,
+    syntax,
+    tasks,
+)
+from .blame import as_one, at_argument, at_call, called, ruled
 from .calls import FORMS, Form
 from .conditions import condition
 from .context import Found
 from .convert import fit
 from .declared_types import declared_type, of_value
-from .fields import Got, got, is_readable, missing, noun_fields
+from .fields import Got, declared_noun, got, is_readable, missing, noun_fields
+from .forms import has_form
 from .kinds import KINDS
 from .library import Library, LibraryError, resolve
 from .problem import MOST_REPORTS, Edit, Label, Problem, Severity
@@ -61,10 +75,6 @@ MOST_DEEP = 110
 MOST_STEPS = 50_000  # about a second; the rows of a file are not counted
 ENOUGH = 5 * MOST_REPORTS  # errors; several may be told of one place, and only the first is kept
 
-CALLED = "called here"
-# What is told where a value is of a wrong type.
-_OF_TYPES = frozenset({"E120", "E121", "E125", "E211", "E308"})
-
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -104,6 +114,10 @@ class Evaluator:
     _errors: int = 0
 
     @property
+    def errors(self) -> int:
+        return self._errors
+
+    @property
     def full(self) -> bool:
         return self._errors > ENOUGH
 
@@ -130,13 +144,7 @@ class Evaluator:
         before = len(self.problems)
         value = self.value(expr, scope, want)
         if rule is not None:
-            at = scope.place(expr.span)
-            self.problems[before:] = [
-                replace(p, secondary=(rule,))
-                if p.place == at and p.code in _OF_TYPES and not p.secondary
-                else p
-                for p in self.problems[before:]
-            ]
+            self.problems[before:] = ruled(self.problems[before:], scope.place(expr.span), rule)
         return value
 
     def origin(self, thing: object, field: str) -> Place | None:
@@ -206,7 +214,10 @@ class Evaluator:
             case syntax.Rate():
                 return arithmetic.rate(self, expr, scope)
             case syntax.ListExpr():
-                return expressions.listed(self, expr, scope, want)
+                before = len(self.problems)
+                value = expressions.listed(self, expr, scope, want)
+                self.problems[before:] = as_one(self.problems[before:], expr, scope)
+                return value
             case syntax.Record():
                 return expressions.record(self, expr, scope, want)
             case syntax.Prompt():
@@ -239,12 +250,17 @@ class Evaluator:
                 return BAD
 
     def _amended(self, noun: Noun, expr: syntax.With, scope: Scope) -> Noun:
-        fields = noun_fields(self, noun.kind, expr.record, scope)
-        return replace(noun, fields={**noun.fields, **fields}, place=scope.place(expr.value.span))
+        fields, unsure = noun_fields(self, noun.kind, expr.record, scope)
+        return replace(
+            noun,
+            fields={**noun.fields, **fields},
+            place=scope.place(expr.value.span),
+            unsure=(noun.unsure | unsure) - fields.keys(),
+        )
 
     def _rows(self, rows: RowSet, expr: syntax.With, scope: Scope) -> Value:
-        fields = noun_fields(self, "task", expr.record, scope)
-        noun = Noun("task", "rows", {}, rows.place)
+        fields, unsure = noun_fields(self, "task", expr.record, scope)
+        noun = Noun("task", "rows", {}, rows.place, unsure)
         written = replace(noun, fields=fields)
         missing(self, written, expr.record, KINDS["task"].fields)
 
@@ -278,7 +294,7 @@ class Evaluator:
         declaration, outer = scope.module.declared.get(name), replace(scope, locals={})
         if name in scope.locals:
             params = (self._working[-1].params or ()) if self._working else ()
-            kinds = [calling.parameter_type(self, p, outer) for p in params if p.name == name]
+            kinds = [arguments.parameter_type(self, p, outer) for p in params if p.name == name]
         elif declaration is not None and declaration.kind == "param":
             kinds = [self.param_type(declaration, outer)]
         else:
@@ -322,22 +338,18 @@ class Evaluator:
         return True
 
     def _declaration(self, declaration: syntax.Declaration, scope: Scope) -> Value:
-        kind = KINDS.get(declaration.kind)
-        if kind is None:
+        if not has_form(declaration):
             return BAD
-        place = scope.place(declaration.name_span)
+        kind, place = KINDS[declaration.kind], scope.place(declaration.name_span)
         if declaration.kind == "param":
             return self._param(declaration, scope)
         if declaration.kind == "flow":
             return UserFlow(declaration, scope)
         expr = declaration.value
-        if isinstance(expr, syntax.Record) and "fields" in kind.form:
-            fields = noun_fields(self, kind.name, expr, scope)
-            noun = Noun(kind.name, declaration.name, fields, place)
-            missing(self, noun, expr, kind.fields)
-            return noun
         if expr is None:
             return BAD
+        if isinstance(expr, syntax.Record):
+            return declared_noun(self, declaration, expr, scope)
         return self._named(self._noun_value(expr, scope, kind.name), declaration, place)
 
     def _noun_value(self, expr: syntax.Expr, scope: Scope, kind: str) -> Value:
@@ -367,7 +379,7 @@ class Evaluator:
         kind = self.param_type(declaration, scope)
         if declaration.value is None:
             return Unknown(kind)
-        return self.ruled(declaration.value, scope, kind, calling.rule(declaration, scope))
+        return self.ruled(declaration.value, scope, kind, arguments.rule(declaration, scope))
 
     def param_type(self, declaration: syntax.Declaration, scope: Scope) -> Type:
         """The type of a `param`: as declared, else that of its default."""
@@ -413,7 +425,13 @@ class Evaluator:
     def call(self, callee: Value, place: Place) -> Value:
         return calling.bare(self, callee, place)
 
-    def expand(self, flow: UserFlow, args: Mapping[str, Value], place: Place) -> Value:
+    def expand(
+        self,
+        flow: UserFlow,
+        args: Mapping[str, Value],
+        place: Place,
+        given: Mapping[str, Place] | None = None,
+    ) -> Value:
         declaration = flow.declaration
         key = (id(declaration), *((name, _identity(v)) for name, v in args.items()))
         if key in self._flows:
@@ -429,9 +447,10 @@ class Evaluator:
         finally:
             self._depth -= 2
             self._working.pop()
-        found = [at_call(p, place) for p in self.problems[before:]]
+        found = [at_argument(p, given or {}) for p in self.problems[before:]]
+        found = [at_call(p, place) for p in found]
         if place != Place(flow.outer.source, declaration.name_span):  # where no call is looked at
-            found = [_called(p, place) for p in found]
+            found = [called(p, place) for p in found]
         self.problems[before:] = found
         made = self.relabelled(value, declaration.name) if is_flow(value) else value
         self._flows[key] = (args, made)
@@ -502,25 +521,6 @@ class Evaluator:
                 edits=edits,
             )
         )
-
-
-def at_call(problem: Problem, place: Place) -> Problem:
-    """A mistake that shows inside the standard library is the caller's: it is told at the call."""
-    inside = problem.place
-    if not inside.source.name.startswith("std.") or place.source == inside.source:
-        return problem
-    where = Label(inside, f"seen in {inside.source.name}")
-    return replace(problem, place=place, secondary=(where, *problem.secondary), edits=())
-
-
-def _called(problem: Problem, place: Place) -> Problem:
-    """A mistake that a call brings into a flow shows the call, beside what it goes against."""
-    inside = problem.place
-    if inside.source == place.source and place.span.start <= inside.span.start < place.span.end:
-        return problem
-    if any(label.text == CALLED for label in problem.secondary):
-        return problem
-    return replace(problem, secondary=(*problem.secondary, Label(place, CALLED)))
 
 
 def _identity(value: Value) -> object:

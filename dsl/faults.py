@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import syntax
-from .calling import Parameter, bind
+from .arguments import Parameter, Signature, bind
 from .context import Context
 from .kinds import Spec
 from .names import did_you_mean, near
@@ -101,7 +101,7 @@ def _named(
         )
         return BAD
     parameters = [Parameter(s.name, s.type, s.required) for s in spec.params]
-    bound, _ = bind(context, f"`{spec.name}`", parameters, args, scope, place)
+    bound = bind(context, Signature(f"`{spec.name}`", parameters), args, scope, place).args
     if any(isinstance(arg.value, Unknown) for arg in bound.values()) or not _complete(spec, bound):
         return BAD
     given = {s.name: bound[s.name].value if s.name in bound else None for s in spec.params}

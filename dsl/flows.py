@@ -28,7 +28,7 @@ from .program import (
     Verifier,
 )
 from .reading import as_int, as_word, items
-from .shapes import Shape, after, gives, role_shape, stand_in, takes
+from .shapes import SOME_OUTPUT, Shape, after, gives, role_shape, stand_in, takes
 from .source import Place
 from .teams import team
 from .types import FLOW
@@ -139,7 +139,7 @@ def _is_stand_in(flow: Flow) -> bool:
 def _branches(context: Context, bound: Bound) -> tuple[Branch, ...]:
     listed, place = bound.wrapped, bound.wrapped_at
     if not isinstance(listed, Items):
-        if not bound.given("n"):
+        if bound.lacks("n") and bound.wrapped is not BAD:
             context.error(
                 "E112",
                 "`parallel` needs to know how many",
@@ -192,7 +192,7 @@ def _fallback(context: Context, bound: Bound) -> Value:
 
 
 def _repeat(context: Context, bound: Bound) -> Value:
-    if not bound.given("max"):
+    if bound.lacks("max"):
         context.error(
             "E401",
             "this loop has no bound",
@@ -248,6 +248,8 @@ def _route(context: Context, bound: Bound) -> Value:
 
 def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
     """E205 for each key that the role cannot answer, and each answer without a case."""
+    if by.output == SOME_OUTPUT:
+        return
     answers = next(
         (f.type for f in by.output or () if isinstance(f.type, tuple) and not f.is_list), None
     )

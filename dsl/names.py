@@ -40,7 +40,17 @@ def did_you_mean(name: str, candidates: Iterable[str], limit: int = 3) -> str:
 
 def counted(number: int, noun: str) -> str:
     """`1 minute`, `5 minutes`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {plural(number, noun)}"
+
+
+def plural(number: int, noun: str) -> str:
+    """noun for so many."""
+    return noun if number == 1 else f"{noun}s"
+
+
+def indefinite(noun: str) -> str:
+    """noun with its article: `a run`, `an experiment`."""
+    return f"{'an' if noun[0] in 'aeio' else 'a'} {noun}"
 
 
 def either(words: list[str], joined: str = "or") -> str:

@@ -8,14 +8,29 @@ from . import prefixes
 from .context import Context
 from .convert import budget_of
 from .fields import Got
-from .program import Budget, Endpoint, Limits, Model, Price, Role, Sampling, Scalar, Template, Text
+from .program import (
+    Budget,
+    Endpoint,
+    Limits,
+    Model,
+    OutputField,
+    Price,
+    Role,
+    Sampling,
+    Scalar,
+    Template,
+    Text,
+)
 from .prompts import roots
 from .reading import as_int, as_text, as_word, items, setting, show
+from .shapes import SOME_OUTPUT
 from .source import Place
 from .values import Fields, Later, Noun, Policy, Quantity, Ratio, Schema, Unknown, Value, Word
 from .verifiers import host_of, is_loopback
 
 _PER = 1_000_000  # a Price is in micro-dollars per so many tokens
+SOME_PRICE = Price(1, 1, 1, 1)
+"""What stands for a price with a mistake, or of a parameter without a value: it is known, and may be nothing."""
 
 
 # --- models --------------------------------------------------------------------------------------
@@ -45,11 +60,13 @@ def build_model(context: Context, noun: Noun, got: Got) -> Model:
 
 def _price(context: Context, got: Got, endpoints: tuple[Endpoint, ...]) -> Price | None:
     """As given; left out it is nothing on this machine, and unknown elsewhere."""
-    if got.given("price"):
+    if not got.lacks("price"):
         price = got.value("price")
         return Price() if price is None else _tiers(context, price, got.at("price"))
-    if got.given("rent"):
+    if not got.lacks("rent"):
         return None
+    if not endpoints or any(isinstance(e, Unknown) for e in items(got.value("endpoint"))):
+        return SOME_PRICE
     return Price() if all(_is_here(e) for e in endpoints) else None
 
 
@@ -65,10 +82,12 @@ def _tiers(context: Context, price: Value, place: Place) -> Price | None:
     tiers = [tier for tier in items(price) if isinstance(tier, Fields)]
     made = [(_above(tier), _rates(context, tier)) for tier in tiers]
     if not made:
-        return None
+        return SOME_PRICE
     (first, price_of_any), *longer = made
     bounds = [0 if above is None else above for above, _ in longer]
     rising = all(low < high for low, high in itertools.pairwise((0, *bounds)))
+    if any(_is_unsure(tier) for tier in tiers):
+        return price_of_any
     if first is not None or not rising:
         context.error(
             "E212",
@@ -79,6 +98,10 @@ def _tiers(context: Context, price: Value, place: Place) -> Price | None:
         )
         return price_of_any
     return replace(price_of_any, longer=tuple(zip(bounds, (p for _, p in longer), strict=True)))
+
+
+def _is_unsure(tier: Fields) -> bool:
+    return "above" in tier.unsure or isinstance(tier.values.get("above"), Unknown)
 
 
 def _above(tier: Fields) -> int | None:
@@ -206,13 +229,13 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
     system = system if isinstance(system, Template) else None
     takes = _takes(prompt, system) if isinstance(prompt, Template) else frozenset({"?"})
     prompt = prompt if isinstance(prompt, Template) else Template((Text(""),))
-    model, output, cap = got.value("model"), got.value("output"), got.value("max_output")
+    model, cap = got.value("model"), got.value("max_output")
     role = Role(
         noun.name,
         prompt,
         system,
         model.name if isinstance(model, Model) else None,
-        output.fields if isinstance(output, Schema) else None,
+        _output(got),
         int(cap.amount) if isinstance(cap, Quantity) else None,
         as_int(got.value("turns"), 20),
         seen(got.value("sees"))[0] if got.known("sees") else None,
@@ -235,6 +258,13 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
 
 
 _NOT_YET = ("tools", "context")
+
+
+def _output(got: Got) -> tuple[OutputField, ...] | None:
+    output = got.value("output")
+    if isinstance(output, Schema):
+        return output.fields
+    return None if got.lacks("output") else SOME_OUTPUT
 
 
 def _budget(got: Got) -> Budget | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from .calling import rule
+from .arguments import rule
 from .evaluate import Evaluator
 from .names import did_you_mean
 from .parse import parse_expression

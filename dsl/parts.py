@@ -60,6 +60,8 @@ def in_parts(
     for part in parts:
         read.append(part.attempt(room))
         room -= len(read[-1].findings)
+    if not parts[-1].is_field and _is_spent(cut, parts, read):
+        read[-1] = read[-1]._replace(stops=())
     failing = [at for at, found in enumerate(read) if found.stops]
     if not failing:
         return None, [Mistake(first)]
@@ -71,6 +73,22 @@ def in_parts(
         for finding in found.findings
     ]
     return _together(parts, read), mistakes
+
+
+def _is_spent(cut: Body, parts: Sequence[_Part], read: Sequence[Attempt]) -> bool:
+    """Whether the declaration lacks its `}` only because a mistake in a field took it, or stands in its place."""
+    if cut.tail:
+        return False
+    last = cut.fields[-1][-1]
+    for part, found in zip(parts[:-1], read[:-1], strict=True):
+        depth = sum((t.type == "LBRACE") - (t.type == "RBRACE") for t in part.tokens)
+        spans = [finding.problem.place.span for finding in found.stops]
+        in_place = last.type in {*CLOSERS, *OPENER_OF} and any(
+            span.start <= begin(last) < span.end for span in spans
+        )
+        if spans and (in_place or (part.is_field and depth > 0)):
+            return True
+    return False
 
 
 def _parts(source: Source, cut: Body, behind: Span) -> Iterator[_Part]:
@@ -112,6 +130,9 @@ def _together(parts: Sequence[_Part], read: Sequence[Attempt]) -> Entries | None
     for part, found in zip(parts[1:], read[1:], strict=True):
         if part.is_field:
             tokens += found.tokens if found.result is not None else _holed(part.tokens)
+        elif found.stops:  # a field may stand outside of the braces
+            nameless = _nameless(begin(part.tokens[0]) if part.tokens else part.frame.behind.start)
+            tokens += _field(nameless, nameless, part.tokens)
     result = run([*tokens, *parts[1].frame.close], "file")
     return result if isinstance(result, Entries) else None
 
@@ -120,12 +141,15 @@ def _holed(tokens: Sequence[Token]) -> list[Token]:
     """The field with a hole for its value; where a name is missing, another one with an empty name."""
     types = [t.type for t in tokens]
     named = types[:1] in (["NAME"], ["STRING"]) and types[1:2] in (["EQUAL"], ["COLON"])
-    start = begin(tokens[0])
-    nameless = Token("STRING", '""', start_pos=start, end_pos=start)
+    nameless = _nameless(begin(tokens[0]))
     if not named:
         return _field(nameless, nameless, tokens)
     field = _field(tokens[0], tokens[1], tokens[2:])
     return [*_field(nameless, nameless, []), *field] if _lacks_name(types[2:]) else field
+
+
+def _nameless(at: int) -> Token:
+    return Token("STRING", '""', start_pos=at, end_pos=at)
 
 
 def _lacks_name(types: Sequence[str]) -> bool:

@@ -16,6 +16,7 @@ from .program import (
     ForEach,
     Lift,
     Limited,
+    OutputField,
     Parallel,
     Reduce,
     Repeat,
@@ -34,6 +35,8 @@ Shape = Mapping[Kind, Kind]
 
 TASK_ATTEMPT_MANY: tuple[Kind, ...] = ("task", "attempt", "many")
 _SAYS = {"task": "a Task", "attempt": "an Attempt", "many": "Many", "any": "anything"}
+SOME_OUTPUT = (OutputField("?", "text", is_list=True),)
+"""The output of a role that has one, with a mistake: whatever one may ask of it, it has."""
 _UNKNOWN = Role("?", Template((Text(""),)), takes=frozenset({"?"}))
 
 

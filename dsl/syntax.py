@@ -424,6 +424,21 @@ def children(node: Node) -> Iterator[Node]:
                 yield cast(Node, item)  # every dataclass in the tree but Span is a Node
 
 
+def part_at(file: File, at: int) -> Span:
+    """The field that an offset stands in or behind, else what of its declaration lies outside of fields."""
+    below = [d for d in file.declarations if d.span.start <= at]
+    if not below:
+        return Span(at, at)
+    declaration = below[-1]
+    value = declaration.value.record if isinstance(declaration.value, With) else declaration.value
+    fields = [f.span for f in value.fields] if isinstance(value, Record) else []
+    before = [span for span in fields if span.start <= at]
+    if not before:
+        return Span(declaration.span.start, fields[0].start if fields else declaration.span.end)
+    last = before[-1]
+    return Span(last.start, max(last.end, at + 1))
+
+
 def is_sound(node: Node) -> bool:
     """Whether all below node could be read."""
     waiting = [node]

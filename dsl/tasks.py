@@ -10,7 +10,7 @@ from .fields import Got
 from .kinds import PASS_NAMES
 from .library import LibraryError
 from .problem import Problem
-from .program import Condition, Scalar, Task, Verifier
+from .program import Compare, Condition, Scalar, Task, Verifier
 from .reading import as_text, as_word
 from .types import TASK
 from .values import BAD, Json, Later, Noun, Row, RowSet, Scope, Tasks, Unknown, Value, is_condition
@@ -22,7 +22,7 @@ def build(context: Context, noun: Noun, got: Got) -> Value:
     """The task that the noun's fields describe."""
     use = got.value("use")
     verify = got.value("verify")
-    verify = verify if isinstance(verify, Verifier) else _SOME if got.given("verify") else None
+    verify = verify if isinstance(verify, Verifier) else None if got.lacks("verify") else _SOME
     if verify is not None and got.known("use"):
         verify = replace(verify, use="final" if as_word(use, "") == "final" else "always")
     better = as_word(got.value("better"), "higher")
@@ -50,11 +50,12 @@ def build(context: Context, noun: Noun, got: Got) -> Value:
 _NOT_YET = ("tools",)
 # What stands for a verifier with a mistake, or of a parameter without a value: whatever one may do, it may.
 _SOME = Verifier("verify", "python", {})
+_SOME_RULE = Compare("score", ">=", 0)
 
 
 def _baseline(context: Context, noun: Noun, got: Got) -> str | None:
     baseline = got.value("baseline")
-    if baseline is not None and not got.given("verify"):
+    if got.given("baseline") and baseline is not None and got.lacks("verify"):
         context.error(
             "E107",
             f"task `{noun.name}` has a `baseline`, and no `verify` to score it",
@@ -67,7 +68,7 @@ def _baseline(context: Context, noun: Noun, got: Got) -> str | None:
 def _pass_rule(context: Context, got: Got) -> Condition | None:
     rule = got.value("pass")
     if not is_condition(rule):
-        return None
+        return None if got.lacks("pass") else _SOME_RULE
     only(context, rule, PASS_NAMES, "a pass rule", got.at("pass"))
     return rule
 

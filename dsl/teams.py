@@ -105,7 +105,7 @@ def _disagree(context: Context, bound: Bound, members: Sequence[Member], counted
 
 
 def _agents(context: Context, bound: Bound) -> tuple[Member, ...] | None:
-    if not bound.given("n"):
+    if bound.lacks("n"):
         context.error(
             "E112",
             "`team` needs to know how many",

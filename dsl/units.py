@@ -30,13 +30,15 @@ def body(text: str, tokens: Sequence[Token]) -> Body | None:
     head = _head(tokens)
     if head is None or head == len(tokens):
         return None
-    ends, paired = _ends(tokens, head)
+    ends = _ends(tokens, head)
     candidates = list(_candidates(text, tokens, head))
     candidates += _bare(text, tokens, candidates)
     stop = _stop(text, tokens, ends, candidates)
-    starts = [c.at for c in candidates if c.depth == 0] if paired else _aligned(candidates, stop)
+    starts = (
+        [c.at for c in candidates if c.depth == 0] if ends.paired else _aligned(candidates, stop)
+    )
     cuts = [head, *(at for at in sorted(starts) if head < at < stop)]
-    if not paired:
+    if not ends.paired:
         cuts = list(_joined(tokens, cuts, stop))
     fields = tuple(tokens[a:b] for a, b in pairwise([*cuts, stop]) if a < b)
     return Body(tokens[:head], fields, tokens[stop:]) if fields else None
@@ -56,23 +58,44 @@ def _head(tokens: Sequence[Token]) -> int | None:
     return None
 
 
-def _ends(tokens: Sequence[Token], head: int) -> tuple[list[int], bool]:
-    """The `}` that may end the body, and whether all brackets pair and the last of them does."""
+class _Ends(NamedTuple):
+    """The `}` that may end a body. torn: those before which brackets were left open."""
+
+    clean: list[int]
+    torn: list[int]
+    paired: bool
+
+
+def _ends(tokens: Sequence[Token], head: int) -> _Ends:
+    """What may end the body; whether all brackets pair and the last of them does."""
     stack: list[str] = []
-    ends: list[int] = []
+    clean: list[int] = []
+    torn: list[int] = []
     wrong = False
     for at in range(head, len(tokens)):
         kind = tokens[at].type
         if kind in CLOSERS:
             stack.append(kind)
         elif kind in OPENER_OF:
-            if stack and stack[-1] == OPENER_OF[kind]:
-                stack.pop()
-            elif not stack and kind == "RBRACE":
-                ends.append(at)
-            else:
-                wrong = True
-    return ends, not wrong and not stack and ends == [len(tokens) - 1]
+            if kind == "RBRACE" and "LBRACE" not in stack:
+                (torn if stack else clean).append(at)
+            wrong = _close(stack, kind) or wrong
+    return _Ends(clean, torn, not wrong and not stack and clean == [len(tokens) - 1])
+
+
+def _close(stack: list[str], kind: str) -> bool:
+    """Take from what is open the partner of a closing bracket and all inside; whether it does not fit."""
+    opener = OPENER_OF[kind]
+    if opener not in stack:
+        wrong = bool(stack) or kind != "RBRACE"
+        del stack[
+            0 if kind == "RBRACE" else -1 :
+        ]  # a `}` is the body's own, others stand for the right one
+        return wrong
+    inner = len(stack) - 1 - stack[::-1].index(opener)
+    fits = inner == len(stack) - 1
+    del stack[inner:]
+    return not fits
 
 
 class _Candidate(NamedTuple):
@@ -125,11 +148,14 @@ def _column(text: str, tokens: Sequence[Token], at: int) -> int | None:
     return len(gap) - gap.rfind("\n") - 1 if "\n" in gap else None
 
 
-def _stop(text: str, tokens: Sequence[Token], ends: list[int], candidates: list[_Candidate]) -> int:
-    """Where the body ends: at a `}` in column 1, else at the first with no field behind it."""
+def _stop(text: str, tokens: Sequence[Token], ends: _Ends, candidates: list[_Candidate]) -> int:
+    """Where the body ends: at a `}` in column 1, else at the first with no field behind it, a clean one if any.
+
+    Behind a clean one there may also be a field that was left outside.
+    """
     last = max((c.at for c in candidates), default=0)
     lines = [at for at, t in enumerate(tokens) if t.type == "RBRACE" and in_column_1(text, t)]
-    fitting = lines or [at for at in ends if at > last]
+    fitting = lines or [at for at in (*ends.clean, *ends.torn) if at > last] or ends.clean[-1:]
     return fitting[0] if fitting else len(tokens)
 
 

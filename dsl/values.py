@@ -11,6 +11,7 @@ from typing import Literal, TypeGuard
 
 from . import program, syntax, tried
 from .calls import Form
+from .kinds import KINDS, Spec
 from .source import Place, Source, Span
 from .types import (
     ANY,
@@ -96,10 +97,11 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A record's values by name, with the places of its fields."""
+    """A record's values by name, with the places of its fields; unsure: what a wrong name may stand for."""
 
     values: Mapping[str, "Value"]
     places: Mapping[str, Place]
+    unsure: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +159,16 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A declared or amended noun: its fields, each with the scope it was written in."""
+    """A declared or amended noun: its fields, each with the scope it was written in.
+
+    unsure: those that are not there, but may be what a field with an unknown name stands for.
+    """
 
     kind: str
     name: str
     fields: Mapping[str, tuple[syntax.Field, Scope]]
     place: Place
+    unsure: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +195,7 @@ class Wrapper:
     callee: "Form | UserFlow"
     args: Mapping[str, Argument]
     place: Place
+    unsure: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)
@@ -209,6 +216,25 @@ class Module:
             found = item.module.declared.get(item.name) if item.name is not None else None
             own += [name] if found is not None and found.kind == "model" else []
         return tuple(own)
+
+    @cached_property
+    def strays(self) -> frozenset[str]:
+        """Names of fields in declarations whose kind has none such: they may belong to another one."""
+        return frozenset(
+            field.name
+            for declaration in self.file.declarations
+            for field in _written(declaration.value)
+            if not any(s.name == field.name for s in _specs(declaration.kind))
+        )
+
+
+def _written(value: syntax.Expr | None) -> tuple[syntax.Field, ...]:
+    record = value.record if isinstance(value, syntax.With) else value
+    return record.fields if isinstance(record, syntax.Record) else ()
+
+
+def _specs(kind: str) -> tuple[Spec, ...]:
+    return KINDS[kind].fields if kind in KINDS else ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -182,9 +182,9 @@ def digest_of(verifier: Verifier) -> str:
 
 
 def _openai(context: Context, bound: Bound) -> Value:
-    if not bound.known("name"):
-        return Unknown(ENDPOINT)
     url = bound.value("base_url")
+    if not bound.known("name") or isinstance(url, Unknown):
+        return Unknown(ENDPOINT)
     if isinstance(url, str):
         _ask_host(context, url, bound)
     elif url is None:

@@ -247,7 +247,6 @@ def test_a_thousand_million_agents_are_counted_and_not_made() -> None:
 @pytest.mark.parametrize(
     ("flow", "call", "code", "at"),
     [
-        ("flow a(k) = team(k)", 'a("x")', "E120", "k"),
         ("flow a(c: Condition) = repeat(2, until = c) of editor", "a(consensus)", "E105", "c"),
         ("flow a(k: int) = parallel(2, need = k) of writer", "a(3)", "E210", "k"),
     ],
@@ -260,6 +259,24 @@ def test_a_mistake_that_a_call_brings_shows_the_call(
     (problem,) = problems("\n".join(lines if first == "flow" else lines[::-1]))
     assert (problem.code, text_at(problem.place)) == (code, at)
     assert [text_at(label.place) for label in problem.secondary] == [call]
+
+
+@pytest.mark.parametrize(
+    ("flow", "call", "code", "at"),
+    [
+        ("flow a(k) = team(k)", 'a("x")', "E120", '"x"'),
+        ("flow a(k: int) = parallel(k) of writer -> vote", "a(0)", "E121", "0"),
+        ("flow a(k: int = 0) = parallel(k) of writer -> vote", "a", "E121", "0"),
+    ],
+)
+@pytest.mark.parametrize("first", ["flow", "call"])
+def test_a_value_that_its_parameter_allows_and_its_use_does_not_is_told_where_it_is_given(
+    flow: str, call: str, code: str, at: str, first: str
+) -> None:
+    lines = [flow, f"flow b = {call}"]
+    (problem,) = problems("\n".join(lines if first == "flow" else lines[::-1]))
+    assert (problem.code, text_at(problem.place)) == (code, at)
+    assert [text_at(label.place) for label in problem.secondary][:1] == ["k"]
 
 
 @pytest.mark.parametrize("text", ["flow b = a(3)\nflow a(k) = {}", "flow a(k) = {}\nflow b = a(3)"])

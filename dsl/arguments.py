@@ -1,0 +1,165 @@
+"""Arguments to the parameters of what is called: by place or by name, each in its type."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from . import syntax
+from .context import Context
+from .declared_types import declared_type, of_value
+from .fields import meant_by
+from .names import either, near
+from .problem import Label
+from .source import Place
+from .types import ANY, Type
+from .values import Argument, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a callee takes in one place. rule: where a flow of the program says so."""
+
+    name: str
+    type: Type
+    required: bool
+    rule: Label | None = None
+
+
+def rule(param: syntax.Param | syntax.Declaration, scope: Scope) -> Label | None:
+    """Where the type of a parameter is declared; None where only its default gives it one."""
+    if param.type is None:
+        return None
+    return Label(scope.place(param.type.span), f"`{param.name}` is declared here")
+
+
+def parameter_type(context: Context, param: syntax.Param, scope: Scope) -> Type:
+    """The declared type, else that of the default."""
+    if param.type is None and param.default is not None:
+        return of_value(context.raw(param.default, scope, ANY))
+    return declared_type(context, param.type, scope)
+
+
+class Given(NamedTuple):
+    """Arguments by parameter, and those that `rest` takes. unsure: parameters that a wrong name may stand for."""
+
+    args: Mapping[str, Argument]
+    rest: tuple[tuple[str, Argument], ...] = ()
+    unsure: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a callee takes: parameters by place or name, named by name alone, and what `rest` is of."""
+
+    what: str
+    parameters: Sequence[Parameter]
+    named: Sequence[Parameter] = ()
+    rest: Type | None = None
+    rest_named: bool = False
+
+    def places(self) -> Iterator[Parameter]:
+        """The parameters of arguments without a name, in order."""
+        return iter(self.parameters if self.rest is None or self.rest_named else ())
+
+
+def bind(
+    context: Context,
+    signature: Signature,
+    args: Sequence[syntax.Arg],
+    scope: Scope | None,
+    place: Place,
+) -> Given:
+    """Each argument converted to its parameter's type; scope is None where there are none. place: of the call."""
+    binding = _Binding(context, signature, place)
+    if scope is not None:
+        free = signature.places()
+        for arg in args:
+            binding.add(arg, free, scope)
+    return Given(binding.bound, tuple(binding.others), binding.judged())
+
+
+@dataclass(slots=True)
+class _Binding:
+    """A call while its arguments are looked at. wrong: names that it does not take."""
+
+    context: Context
+    signature: Signature
+    place: Place
+    bound: dict[str, Argument] = field(default_factory=dict[str, Argument])
+    others: list[tuple[str, Argument]] = field(default_factory=list[tuple[str, Argument]])
+    wrong: dict[str, Place] = field(default_factory=dict[str, Place])
+    by_name: Mapping[str, Parameter] = field(init=False)
+
+    def __post_init__(self) -> None:
+        every = (*self.signature.parameters, *self.signature.named)
+        self.by_name = {p.name: p for p in every}
+
+    def add(self, arg: syntax.Arg, free: Iterator[Parameter], scope: Scope) -> None:
+        at = scope.place(arg.name_span or arg.value.span)
+        parameter = next(free, None) if arg.name is None else self.by_name.get(arg.name)
+        rest = self.signature.rest
+        if parameter is not None:
+            self._to(parameter, arg, at, scope)
+        elif arg.name is not None and not self.signature.rest_named:
+            self.wrong[arg.name] = at
+        elif rest is None:
+            most = (
+                f"{self.signature.what} takes {_arguments(len(self.signature.parameters))} at most"
+            )
+            self.context.error("E113", most, at, help=_takes(self.by_name))
+        else:
+            value = self.context.value(arg.value, scope, rest)
+            self.others.append((arg.name or "", Argument(value, scope.place(arg.span))))
+
+    def _to(self, parameter: Parameter, arg: syntax.Arg, at: Place, scope: Scope) -> None:
+        name = parameter.name
+        if name in self.bound:
+            first = Label(self.bound[name].place, "first given here")
+            said = f"`{name}` is given twice"
+            help_ = "keep the one that is meant"
+            self.context.error("E114", said, at, secondary=(first,), help=help_)
+        else:
+            value = self.context.ruled(arg.value, scope, parameter.type, parameter.rule)
+            self.bound[name] = Argument(value, scope.place(arg.value.span))
+
+    def judged(self) -> frozenset[str]:
+        """What is wrong with the names is reported, and what is missing; what a wrong name may stand for."""
+        absent = [name for name in self.by_name if name not in self.bound]
+        lacking = [p for p in self.signature.parameters if p.required and p.name in absent]
+        swapped = len(lacking) == len(self.wrong) == 1  # one name is wrong and one lacks
+        unsure: set[str] = set()
+        for name, at in self.wrong.items():
+            meant = [lacking[0].name] if swapped else near(name, self.by_name)
+            unsure |= set(meant) if swapped else meant_by(name, self.by_name, absent)
+            self._takes_none(name, at, meant)
+        for parameter in lacking:
+            if parameter.name not in unsure:
+                self._needs(parameter)
+        return frozenset(unsure)
+
+    def _takes_none(self, name: str, place: Place, meant: Sequence[str]) -> None:
+        guesses = either([f"`{guess}`" for guess in meant])
+        self.context.error(
+            "E111",
+            f"{self.signature.what} takes no `{name}`",
+            place,
+            help=f"did you mean {guesses}?" if guesses else _takes(self.by_name),
+            instead="".join(meant[:1]),
+        )
+
+    def _needs(self, parameter: Parameter) -> None:
+        self.context.error(
+            "E112",
+            f"{self.signature.what} needs `{parameter.name}`",
+            self.place,
+            help=f"add `{parameter.name} = …`",
+            secondary=(parameter.rule,) if parameter.rule is not None else (),
+        )
+
+
+def _arguments(count: int) -> str:
+    return {0: "no arguments", 1: "one argument"}.get(count, f"{count} arguments")
+
+
+def _takes(by_name: Mapping[str, object]) -> str:
+    return "it takes " + ", ".join(f"`{name}`" for name in by_name) if by_name else ""

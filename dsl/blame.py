@@ -1,0 +1,67 @@
+"""Who is to blame for a mistake that shows in several places, or in another than where it was made."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from . import syntax
+from .problem import Label, Problem
+from .source import Place
+from .values import Scope
+
+CALLED = "called here"
+OF_TYPES = frozenset({"E120", "E121", "E125", "E211", "E308"})
+"""What is told where a value is of a wrong type."""
+
+
+def as_one(found: list[Problem], listed: syntax.ListExpr, scope: Scope) -> list[Problem]:
+    """What was found in a list: where every item is of a wrong type, the list is, and that is told once."""
+    places = [scope.place(item.span) for item in listed.items]
+    wrong = [p.place for p in found if p.code in OF_TYPES and p.code == found[0].code]
+    if len(places) < 2 or wrong != places or len(found) > len(wrong):
+        return found
+    others = tuple(Label(place, "and this") for place in places[1:])
+    return [replace(found[0], secondary=(*found[0].secondary, *others))]
+
+
+def at_argument(problem: Problem, given: Mapping[str, Place]) -> Problem:
+    """A value that a call gives and a parameter's type allows, but not its use: the call is to blame."""
+    inside = problem.place
+    name = inside.source.text[inside.span.start : inside.span.end]
+    if problem.code not in OF_TYPES or name not in given or problem.secondary:
+        return problem
+    label = Label(inside, f"`{name}` is used here")
+    return replace(problem, place=given[name], secondary=(label,), edits=())
+
+
+def at_call(problem: Problem, place: Place) -> Problem:
+    """A mistake that shows inside the standard library is the caller's: it is told at the call."""
+    inside = problem.place
+    if not inside.source.name.startswith("std.") or place.source == inside.source:
+        return problem
+    where = Label(inside, f"seen in {inside.source.name}")
+    return replace(problem, place=place, secondary=(where, *problem.secondary), edits=())
+
+
+def called(problem: Problem, place: Place) -> Problem:
+    """A mistake that a call brings into a flow shows the call, beside what it goes against."""
+    inside = problem.place
+    if inside.source == place.source and place.span.start <= inside.span.start < place.span.end:
+        return problem
+    if is_called(problem):
+        return problem
+    return replace(problem, secondary=(*problem.secondary, Label(place, CALLED)))
+
+
+def is_called(problem: Problem) -> bool:
+    """Whether a call brought it; what a flow's own text brings is told without one."""
+    return any(label.text == CALLED for label in problem.secondary)
+
+
+def ruled(found: Sequence[Problem], at: Place, rule: Label) -> list[Problem]:
+    """What was found at an argument; of a wrong type, with the rule that says what is wanted."""
+    return [
+        replace(p, secondary=(rule,))
+        if p.place == at and p.code in OF_TYPES and not p.secondary
+        else p
+        for p in found
+    ]

@@ -1,0 +1,51 @@
+"""The form of a declaration, before its fields: in braces or an expression, with parameters or without."""
+
+from . import syntax
+from .context import Context
+from .kinds import KINDS
+from .names import indefinite
+from .values import Scope
+
+
+def has_form(declaration: syntax.Declaration) -> bool:
+    """Whether its kind takes what it says; of a declaration that does not, nothing more is said."""
+    kind = KINDS.get(declaration.kind)
+    if kind is None:
+        return False
+    if isinstance(declaration.value, syntax.Record) and "fields" not in kind.form:
+        return False
+    return kind.name == "flow" or (declaration.params is None and not declaration.of_param)
+
+
+def well_formed(context: Context, declaration: syntax.Declaration, scope: Scope) -> bool:
+    """E116 for a declaration in a form that its kind does not have."""
+    kind = KINDS.get(declaration.kind)
+    if kind is None:
+        return False  # reported by the parser
+    if not has_form(declaration):
+        _misformed(context, declaration, scope)
+        return False
+    if declaration.value is None and kind.name != "param":
+        what = "{ … }" if "fields" in kind.form else "= …"
+        context.error(
+            "E116",
+            f"{kind.name} `{declaration.name}` is empty",
+            scope.place(declaration.name_span),
+            help=f"write `{kind.name} {declaration.name} {what}`",
+        )
+        return False
+    if declaration.type is not None and kind.name != "param":
+        message = f"{indefinite(kind.name)} takes no type"
+        context.error("E116", message, scope.place(declaration.type.span))
+    return True
+
+
+def _misformed(context: Context, declaration: syntax.Declaration, scope: Scope) -> None:
+    kind, place = declaration.kind, scope.place(declaration.name_span)
+    if kind != "flow" and (declaration.params is not None or declaration.of_param):
+        message = f"{indefinite(kind)} takes no parameters"
+        help_ = "only a flow does; a `param` of the file may be used anywhere"
+    else:
+        message = f"{indefinite(kind)} is an expression, not a block"
+        help_ = f"write `{kind} {declaration.name} = …`"
+    context.error("E116", message, place, help=help_)
