@@ -183,7 +183,19 @@ _VERIFIERS = (
         (_USE,),
         rest=either(TEXT, ListOf(TEXT)),
     ),
-    Form("command", VERIFIER, "A program's exit code", (_TIMEOUT, _INFLIGHT), rest=TEXT),
+    Form(
+        "command",
+        VERIFIER,
+        "The verdict of a program, started in the sandbox",
+        (
+            Spec("files", ListOf(TEXT), "Paths of its own files, which lie in its start folder"),
+            _TIMEOUT,
+            _INFLIGHT,
+            _USE,
+            _FINALISTS,
+        ),
+        rest=either(TEXT, ListOf(TEXT)),
+    ),
     Form(
         "http",
         VERIFIER,

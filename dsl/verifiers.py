@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
+from pathlib import PurePosixPath
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from .types import CONDITION, ENDPOINT, ENV, TEXT, VERIFIER, Setting
 from .values import BAD, Counted, Items, Policy, Quantity, Unknown, Value
 
 # Checked with all the others, and refused when a run would use them.
-NOT_YET = frozenset({"command", "judge", "panel"})
+NOT_YET = frozenset({"judge", "panel"})
 VENDOR_HOST = "api.openai.com"
 DEFAULT_HOST = (
     ""  # of an endpoint without an address: the vendor's, or what the environment says instead
@@ -117,9 +118,24 @@ def _contains(context: Context, bound: Bound) -> Value:
 
 
 def _command(context: Context, bound: Bound) -> Value:
-    words = tuple(as_text(arg.value) for _, arg in bound.rest)
-    if not words:
-        context.error("E112", "`command` needs a program to start", bound.place)
+    given = [item for _, arg in bound.rest for item in items(arg.value)]
+    if not given and not any(isinstance(arg.value, Unknown) for _, arg in bound.rest):
+        context.error(
+            "E112",
+            "`command` needs a program to start",
+            bound.place,
+            help='write `command("python3", "check.py", files = ["check.py"])`',
+        )
+        return BAD
+    files: list[str] = []
+    for path in items(bound.value("files")):
+        text = context.text(path, bound.at("files")) if isinstance(path, str) else None
+        if isinstance(path, str) and text is not None:
+            files += [PurePosixPath(path).name, text]
+    if len({*files[::2]}) < len(files) // 2:
+        context.error(
+            "E120", "two files have the same name; each lies in one folder", bound.at("files")
+        )
         return BAD
     return verifier(bound, {"argv": words})
 

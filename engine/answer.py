@@ -48,6 +48,8 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
     A run that has not ended has `outcome` null, the best answer so far, and can be resumed.
     `failures` are all of them, the lowest address first; `early`: what ending early saved and wasted.
     `suspected` is null where no verdict has a flag; `measured_again`: finalists of a verifier with random scores.
+    `sandbox` is where programs were started, "none" under --unsafe-sandbox, null where the run starts none.
+    `problems`: of a run of several tasks each one's end, its answer once the run has ended.
     `baseline` is null where no task has one; of several tasks `score` is the mean, as the answers' is.
     """
     ended, best, totals = folded.ended, folded.best, folded.totals()
@@ -68,6 +70,7 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
             for one in folded.measured.values()
         ],
         "seconds": folded.seconds,
+        "sandbox": folded.sandbox or None,
         "spent": folded.total.as_json(),
         "budget": budget_json(budget or folded.budget or Budget()),
         "held": folded.held,

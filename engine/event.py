@@ -16,7 +16,8 @@ from .ledger import Amount
 class RunStarted:
     """Once for each life of a run; life counts from 1. pid and host: the owner.
 
-    windows: the context of each model by name, in tokens, as its servers told.
+    windows: the context of each model by name, in tokens, as its servers told. sandbox: where programs were
+    started, by its name; `none` is --unsafe-sandbox, empty where the run starts none.
     """
 
     life: int
@@ -24,6 +25,7 @@ class RunStarted:
     host: str
     version: str
     windows: Mapping[str, int] = field(default_factory=dict[str, int])
+    sandbox: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ from .spend import Spend as Spend
 
 BASELINE = "baseline"  # the kind of the node that scores a task's
 _JUDGED = ("passed", "finished")
+NO_SANDBOX = "none"  # the name of what --unsafe-sandbox gives
 
 
 @dataclass(slots=True)
@@ -118,6 +119,7 @@ class Fold:
     flags: of the attempts that have some, by address. unflagged: the best attempt without one, where `best` has
     one. measured: the finalists whose scores are random, by address.
     ended: None while the run is live.
+    sandbox: where programs were started; NO_SANDBOX where that was so in any of its lives.
     """
 
     unpriced: frozenset[str] = frozenset()
@@ -136,6 +138,7 @@ class Fold:
     measured: dict[str, Measured] = field(default_factory=dict[str, Measured])
     ended: RunEnded | None = None
     lives: int = 0
+    sandbox: str = ""
     seen: int = 0
     lost: int = 0
     _open: dict[tuple[str, int], CallIntended] = field(
@@ -157,10 +160,12 @@ class Fold:
 
     def _take(self, event: Event, time: float) -> None:
         match event:
-            case RunStarted():
+            case RunStarted(sandbox=sandbox):
                 self._start_life(time)
             case NodeStarted():
                 self._start_node(event)
+                if self.sandbox != NO_SANDBOX:  # one life without is enough
+                    self.sandbox = sandbox or self.sandbox
             case CallIntended(address=address):
                 self._open[(address, event.try_)] = event
                 self._again(event)

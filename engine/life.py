@@ -84,6 +84,7 @@ class Access:
 
 
 @dataclass(slots=True, eq=False)
+    sandbox: as in RunStarted, of this life.
 class Run:
     """A run of this process, in its engine's task group: it goes on whoever watches it.
 
@@ -95,6 +96,7 @@ class Run:
     program: Program
     store: Store
     path: Path
+    sandbox: str = ""
     journal: Journal | None = None
     watchers: list[Callable[[Stamped], None]] = field(
         default_factory=list[Callable[[Stamped], None]]
@@ -250,7 +252,7 @@ def _begin(run: Run, journal: Journal, ledger: Ledger, windows: Mapping[str, int
     """The first events of a life; the ledger as the journal has it."""
     journal.restore(ledger)
     owner = os.getpid(), socket.gethostname()
-    journal.emit(RunStarted(journal.life + 1, *owner, VERSION, dict(windows)))
+    journal.emit(RunStarted(journal.life + 1, *owner, VERSION, dict(windows), run.sandbox))
     pending = run.store.orders(run.id, last_taken(journal))
     for order in pending:  # a pause or a stop among them was for an earlier life
         journal.emit(order)

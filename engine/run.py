@@ -31,6 +31,7 @@ from podium.dsl.source import Source
 from .access import check_budget, door
 from .call import Client
 from .caps import budget_of
+from .checker import sandbox_for
 from .clients.address import BASE
 from .clients.http import HttpClient
 from .clock import clock_of
@@ -47,6 +48,7 @@ from .result import Recorded
 from .reuse import Reuse
 from .salt import salt
 from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
+from .sandbox import Sandbox
 from .toolbox import Open, Toolbox, open_tools
 from .value import Json
 from .verify import Bindings, Judging, judge, load_all
@@ -100,6 +102,8 @@ class Engine:
     chance: of run ids and waits. judging: what verifiers say, `verify.judge` unless something stands for it;
     tools: likewise what opens the tools of agents.
     """
+    sandbox: where programs are started; None finds one for the runs that need it, or, unsafe_sandbox, none:
+    then whatever they start may do what this process may.
 
     def __init__(
         self,
@@ -118,6 +122,8 @@ class Engine:
         tools: Open = open_tools,
         orders_every_s: float | None = None,
     ) -> None:
+        sandbox: Sandbox | None = None,
+        unsafe_sandbox: bool = False,
         self._given = store if isinstance(store, Store) else None
         self._path = Path(store.name if isinstance(store, Store) else store)
         self._client = client
@@ -133,6 +139,8 @@ class Engine:
         self._judging = judging
         self._open_tools = tools
         self.ledger = Ledger()
+        self._sandbox = sandbox
+        self._unsafe = unsafe_sandbox
         self._live: dict[str, Run] = {}
         self._stack = AsyncExitStack()
 
@@ -337,9 +345,11 @@ class Engine:
         """
         bound = {**self._bindings, **(bindings or {})}
         if self._judging is judge:  # what stands for it may call no function of the user's
+        sandbox = self._sandbox
             load_all(program, bound)
         async with self._open_tools(program, bound, inline=self._inline) as tools:
-            await self._carried(program, begin, secrets, bound, tools, task_status)
+            sandbox = sandbox or await sandbox_for(program, unsafe=self._unsafe)
+            await self._carried(program, begin, secrets, bound, tools, sandbox, task_status)
 
     async def _carried(
         self,
@@ -349,11 +359,13 @@ class Engine:
         bound: Bindings,
         tools: Toolbox,
         task_status: anyio.abc.TaskStatus[Run],
+        sandbox: Sandbox | None,
     ) -> None:
         access = await self._door.open(self._way(secrets), program.models, self._tell)
         check_budget(program, access.windows)
         run, journal = begin()
         access = replace(access, salt=salt(self._secret, run.account or ""))
+        run.sandbox = "" if sandbox is None else sandbox.name
         journal.watchers.append(run.seen)
         self._live[run.id] = run
         listening, gauging = anyio.CancelScope(), anyio.CancelScope()
@@ -366,7 +378,9 @@ class Engine:
             verify: Verify = partial(self._judging, bindings=bound, inline=self._inline)
             if self._judging is judge:
                 environ = {**self._environ, **self._secrets, **(secrets or {})}
-                verify = partial(judge, bindings=bound, inline=self._inline, environ=environ)
+                verify = partial(
+                    judge, bindings=bound, inline=self._inline, environ=environ, sandbox=sandbox
+                )
             await live(run, journal, access, self.ledger, verify, tools, self._now)
         finally:
             listening.cancel()

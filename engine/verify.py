@@ -21,8 +21,10 @@ from podium.dsl.program import Program, Task, Verifier
 from podium.dsl.values import Tasks
 
 from .call import CallError, VerifierCall
+from .checker import checked
 from .clients.service import asked
 from .combine import combined, named_parts
+from .sandbox import Sandbox
 from .value import Attempt, Json, Verdict
 
 T = TypeVar("T")
@@ -60,23 +62,32 @@ async def judge(
     *,
     inline: bool = False,
     environ: Mapping[str, str] = NOTHING,
+    sandbox: Sandbox | None = None,
 ) -> Verdict:
     """The verdict on call's answer, within the verifier's time-out. Raises CallError(`verifier`) if there is none.
 
     bindings: functions by the name in `python("name")`, looked up before modules are. A function that is not async
     runs in a thread, which a time-out abandons but cannot stop; inline runs it here (under simulated time).
-    environ: where the tokens of services are looked up by name.
+    environ: where the tokens of services are looked up by name. sandbox: where `command` runs its program.
     """
     verifier = call.verifier
     if verifier.parts:
         each = [replace(call, verifier=part) for part in named_parts(verifier)]
-        said = [await judge(one, bindings, inline=inline, environ=environ) for one in each]
+        said = [
+            await judge(one, bindings, inline=inline, environ=environ, sandbox=sandbox)
+            for one in each
+        ]
         return combined(verifier, said, call.task.better)
     pure = KINDS.get(verifier.kind)
     if pure is not None:
         return pure(call)
     if verifier.kind == "http":
         return _sound(await _in_time(verifier, asked(call, environ)))
+    if verifier.kind == "command":
+        if sandbox is None:
+            raise _error(f"{verifier.name} starts a program, and there is no sandbox at hand")
+        text = answered(call.answer, call.text)
+        return _sound(await _in_time(verifier, checked(call, text, sandbox)))
     if verifier.kind != "python":
         raise _error(f"there is no verifier of kind {verifier.kind!r}")
     function = load(str(call.verifier.args.get("ref", "")), bindings or {})

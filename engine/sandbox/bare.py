@@ -7,9 +7,9 @@ from pathlib import Path
 
 import anyio
 
-from .bubblewrap import AT_ONCE, inside, limited, reached
+from .bubblewrap import AT_ONCE, limited, reached
 from .child import Child
-from .command import BOX, Command, Ran, SandboxFailed
+from .command import BOX, Command, Ran, SandboxFailed, inside
 from .folder import watch_size
 
 

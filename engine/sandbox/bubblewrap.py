@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import anyio
 
 from .child import Child, Gone, dead, sealed
-from .command import BOX, MIB, Command, Ended, Limits, Ran, SandboxFailed
+from .command import BOX, MIB, Command, Ended, Limits, Ran, SandboxFailed, inside
 from .folder import give_to, watch_size
 from .group import Group, Groups
 from .place import Place, own_code, system
@@ -173,14 +173,6 @@ def _work(command: Command, words: _Words, seen: dict[Path, Path]) -> list[str]:
     for name, data in command.files.items():
         options += ["--perms", "0755", "--file", words.holding(data), inside(name)]
     return options
-
-
-def inside(name: str) -> str:
-    """The path in `BOX` that name stands for. Raises ValueError for one outside of it."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
-        raise ValueError(f"{name!r} is no path inside the work folder")
-    return str(BOX / path)
 
 
 def limited(limits: Limits, *, together: bool) -> Sequence[str]:

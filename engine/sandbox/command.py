@@ -61,6 +61,8 @@ class Command:
             raise ValueError("a command in a folder of its own takes no files: write them there")
         if not self.argv or any("\0" in word for word in (*self.argv, *self.files, *self.shown)):
             raise ValueError("a command is one word or more, none of which holds a zero byte")
+        for name in self.files:
+            inside(name)
         for target in self.shown:
             path = PurePosixPath(target)
             if not path.is_absolute() or path.is_relative_to(BOX) or ".." in path.parts:
@@ -129,6 +131,14 @@ class Sandbox(Protocol):
         Any number at once, each on its own; no thread is taken. Raises SandboxFailed.
         """
         ...
+
+
+def inside(name: str) -> str:
+    """The path in `BOX` that name stands for. Raises ValueError for one outside of it."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+        raise ValueError(f"{name!r} is no path inside the work folder")
+    return str(BOX / path)
 
 
 def _cleaned(data: bytes) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..run import Engine
 
 Opened = AbstractAsyncContextManager["Engine"]
+UNSAFE = "UNSAFE: --unsafe-sandbox: programs that are started, model-written ones too, may do all that you may."
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +22,17 @@ class Doors:
     engine: Callable[[str], Opened] | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
-    def opened(self, store: str) -> Opened:
+    def opened(self, store: str, *, unsafe_sandbox: bool = False) -> Opened:
+        """The engine on store. unsafe_sandbox is said aloud, whatever else is quiet."""
+        if unsafe_sandbox:
+            click.echo(UNSAFE, err=True)
         if self.engine is not None:
             return self.engine(store)
         from ..run import Engine
 
-        return Engine(store, environ=self.environ, tell=lambda text: click.echo(text, err=True))
+        return Engine(
+            store,
+            environ=self.environ,
+            tell=lambda text: click.echo(text, err=True),
+            unsafe_sandbox=unsafe_sandbox,
+        )

@@ -33,6 +33,11 @@ settings_option = click.option(
 allow_option = click.option(
     "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
 )
+unsafe_option = click.option(
+    "--unsafe-sandbox",
+    is_flag=True,
+    help="Start programs without a sandbox: they may then do all that you may. The result says so.",
+)
 params_option = click.option(
     "--params", "params_file", metavar="FILE", help="Parameters from a TOML file."
 )

@@ -19,7 +19,7 @@ from .doors import Doors
 from .ending import conclude, not_begun
 from .exits import ShellError
 from .loading import Loaded, reach
-from .options import allow_option, viewing, viewing_options
+from .options import allow_option, unsafe_option, viewing, viewing_options
 from .reading import find_run, fold_of, open_store
 from .reports import reject
 from .safe import safe_line
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     help="Start a new run of the files as they are now; what is asked again is not paid again.",
 )
 @allow_option
+@unsafe_option
 @detach_option
 @viewing_options
 @click.pass_context
@@ -52,6 +53,7 @@ def command(
     run: str | None,
     fork: bool,
     allow: tuple[str, ...],
+    unsafe_sandbox: bool,
     detached: bool,
     **shown: Any,
 ) -> None:
@@ -79,7 +81,8 @@ def command(
         begin = partial(_begin, record.id)
         if fork:
             begin = partial(_fork, record.id, loaded_now(_asked(record), allow, doors.environ))
-        ended = carry(partial(doors.opened, view.store), begin, view)
+        opened = partial(doors.opened, view.store, unsafe_sandbox=unsafe_sandbox)
+        ended = carry(opened, begin, view)
     except ProgramError as error:
         reject(error, as_json=view.as_json)
     except ShellError as error:

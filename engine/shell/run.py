@@ -23,6 +23,7 @@ from .options import (
     model_options,
     params_option,
     settings_option,
+    unsafe_option,
     viewing,
     viewing_options,
 )
@@ -87,6 +88,7 @@ def _declared(text: str) -> str:
 @click.option("--seed", type=int, help="Seed of every choice by chance.")
 @model_options
 @allow_option
+@unsafe_option
 @click.option(
     "--replay",
     metavar="STORE",
@@ -113,6 +115,7 @@ def command(
     models: tuple[str, ...],
     prices: tuple[str, ...],
     allow: tuple[str, ...],
+    unsafe_sandbox: bool,
     replay: str | None,
     detached: bool,
     **shown: Any,
@@ -148,7 +151,8 @@ def command(
         loaded = load(file, asked, doors.environ)
         if loaded.warnings and not view.as_json:
             show(loaded.warnings, as_json=False)
-        ended = carry(partial(doors.opened, view.store), partial(_begin, loaded), view)
+        opened = partial(doors.opened, view.store, unsafe_sandbox=unsafe_sandbox)
+        ended = carry(opened, partial(_begin, loaded), view)
     except ProgramError as error:
         reject(error, as_json=view.as_json)
     except ShellError as error:

@@ -22,6 +22,7 @@ from ..admit import VERIFIER_INFLIGHT
 from ..call import CallError, VerifierCall
 from ..clients.loose import mapping, parsed
 from ..reduce import settled
+from ..sandbox import Sandbox
 from ..value import Json
 from ..verify import judge
 
@@ -33,11 +34,13 @@ _PATIENCE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """tasks: each with a verifier. environ: where the tokens of services that these use are looked up."""
+    """tasks: each with a verifier. environ: where the tokens of services that these use are looked up. sandbox:
+    where those that are programs run."""
 
     tasks: Sequence[Task]
     token: str
     environ: Mapping[str, str]
+    sandbox: Sandbox | None = None
     slots: dict[str, anyio.Semaphore] = field(default_factory=dict[str, anyio.Semaphore])
 
     async def answer(self, request: web.Request) -> web.Response:
@@ -69,7 +72,8 @@ class Service:
         most = verifier.inflight or VERIFIER_INFLIGHT
         async with self.slots.setdefault(verifier.name, anyio.Semaphore(most)):
             try:
-                verdict = settled(await judge(call, environ=self.environ), task, verifier)
+                said = await judge(call, environ=self.environ, sandbox=self.sandbox)
+                verdict = settled(said, task, verifier)
             except CallError as error:
                 return _json({"verifier_error": error.message}, 500)
         return _json(asdict(verdict), 200)
@@ -99,10 +103,16 @@ async def served(service: Service, host: str, port: int) -> AsyncGenerator[str]:
             await runner.cleanup()
 
 
-async def serve(tasks: Sequence[Task], environ: Mapping[str, str], host: str, port: int) -> None:
+async def serve(
+    tasks: Sequence[Task],
+    environ: Mapping[str, str],
+    host: str,
+    port: int,
+    sandbox: Sandbox | None = None,
+) -> None:
     """Serve until a signal asks to stop; the address to standard output, a token of ours to standard error."""
     token = environ.get(TOKEN) or secrets.token_urlsafe(24)
-    async with served(Service(tasks, token, environ), host, port) as url:
+    async with served(Service(tasks, token, environ, sandbox), host, port) as url:
         if not environ.get(TOKEN):
             click.echo(f"token (set {TOKEN} to choose it): {token}", err=True)
         click.echo(url)

@@ -38,6 +38,7 @@ from .summary import (
     one_agent,
     suspicions,
     what_next,
+    unsafe,
 )
 from .terminal import Plain
 from .units import show_calls, show_count
@@ -136,6 +137,7 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
         *suspicions(folded),
         measured_again(folded),
         against_baseline(folded),
+        unsafe(folded),
         one_agent(folded),
         best_team(folded),
         saved_and_wasted(early(folded)),

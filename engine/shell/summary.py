@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from ..answer import failed
-from ..fold import Fold, Node, Spend
+from ..fold import NO_SANDBOX, Fold, Node, Spend
 from ..outcome import BUDGETS, ended_by_rule
 from .safe import safe_line
 from .units import show_calls, show_count, show_seconds, show_usd
@@ -139,6 +139,7 @@ def closing_lines(
     said = (
         *suspicions(folded),
         measured_again(folded),
+        unsafe(folded),
         against_baseline(folded),
         one_agent(folded),
         best_team(folded),
@@ -216,6 +217,13 @@ def one_agent(folded: Fold) -> str:
     scores = single_scores(folded)
     match len(scores):
         case 0 if not _teams(folded):
+def unsafe(folded: Fold) -> str:
+    """That programs were started without a sandbox, where they were."""
+    if folded.sandbox != NO_SANDBOX:
+        return ""
+    return "UNSAFE: programs were started without a sandbox; what they did, and the scores, cannot be trusted."
+
+
             return ""
         case 0:
             return "One agent: no attempt of a single agent was scored in this run."

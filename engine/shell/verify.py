@@ -11,14 +11,16 @@ from podium.dsl.problem import ProgramError
 from podium.dsl.program import Task, Verifier
 
 from ..call import CallError, VerifierCall
+from ..checker import sandbox_for
 from ..reduce import settled
+from ..sandbox import Sandbox
 from ..value import Json, Verdict
 from ..verify import judge
-from .doors import Doors
+from .doors import UNSAFE, Doors
 from .exits import Exit, ShellError, exit_of
 from .inputs import Asked
 from .loading import load
-from .options import allow_option, json_option, settings_option, verbose_option
+from .options import allow_option, json_option, settings_option, unsafe_option, verbose_option
 from .reports import reject
 from .safe import safe, safe_json
 from .texts import read_text
@@ -45,6 +47,7 @@ from .texts import read_text
 @click.option("--port", default=0, help="Where to serve; default: any that is free.")
 @settings_option
 @allow_option
+@unsafe_option
 @json_option
 @verbose_option
 @click.pass_context
@@ -60,6 +63,7 @@ def command(
     port: int,
     settings: tuple[str, ...],
     allow: tuple[str, ...],
+    unsafe_sandbox: bool,
     as_json: bool,
 ) -> None:
     """Judge the answer at PATH as an attempt at TASK of FILE, or at the family TASK; or serve its verifier.
@@ -78,17 +82,24 @@ def command(
         allow=(*allow, "host:*", "env:*"),
     )
     try:
-        tasks = load(file, asked, doors.environ).program.tasks
+        program = load(file, asked, doors.environ).program
     except ProgramError as error:
         reject(error, as_json=as_json)
+    tasks = program.tasks
+    if unsafe_sandbox:
+        click.echo(UNSAFE, err=True)
+    try:
+        sandbox = anyio.run(partial(sandbox_for, program, unsafe=unsafe_sandbox))
+    except CallError as error:
+        raise ShellError(error.message, Exit.FAILED) from error
     if path is None:
-        _serve(tasks, task, doors, host, port)
+        _serve(tasks, task, doors, host, port, sandbox)
         return
     found, verifier = with_verifier(tasks, task)
     answer, text = answer_of(path)
     call = VerifierCall("verify", "", verifier, found, answer, text)
     try:
-        said = anyio.run(partial(judge, call, environ=doors.environ))
+        said = anyio.run(partial(judge, call, environ=doors.environ, sandbox=sandbox))
         verdict = settled(said, found, verifier)
     except CallError as error:
         raise ShellError(f"the verifier gave no verdict: {error.message}", Exit.FAILED) from error
@@ -96,13 +107,15 @@ def command(
     ctx.exit(exit_of("finished", passed=verdict.passed, judged=True))
 
 
-def _serve(tasks: tuple[Task, ...], name: str, doors: Doors, host: str, port: int) -> None:
+def _serve(
+    tasks: tuple[Task, ...], name: str, doors: Doors, host: str, port: int, sandbox: Sandbox | None
+) -> None:
     from .serving import serve  # a server's modules take time to load
 
     if not tasks or any(task.verify is None for task in tasks):
         raise ShellError(f"the task {name} has no verifier: give it `verify = ...`")
     try:
-        anyio.run(serve, tasks, doors.environ, host, port)
+        anyio.run(serve, tasks, doors.environ, host, port, sandbox)
     except OSError as error:
         raise ShellError(f"cannot listen at {host}:{port}: {error}", Exit.FAILED) from error
 

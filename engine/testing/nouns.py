@@ -265,6 +265,8 @@ class Nouns:
                 return t.call(kind, at, timeout=t.time(10), inflight=t.number(2))
             case "python":
                 self.allow.append("python:operator:ne")
+            case "command":
+                return t.call(kind, t.listed(t.string("check"), t.string("-q")), timeout=t.time(10))
                 return t.call(kind, t.string("operator:ne"), timeout=t.time(10))
             case _:
                 return t.call(kind, t.string(YES))

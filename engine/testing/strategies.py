@@ -31,7 +31,7 @@ from .rooms import Room
 from .trees import file, printed
 
 VERIFIERS = (
-    "contains", "exact", "number", "choice", "python", "all_of", "any_of", "weighted", "http"
+    "contains", "exact", "number", "choice", "python", "all_of", "any_of", "weighted", "http", "command"
 )  # fmt: skip
 """The kinds of verifiers that run."""
 

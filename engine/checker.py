@@ -1,0 +1,170 @@
+"""The verifier `command`: a program of the task's author, in the sandbox, says what an answer is worth.
+
+It reads one JSON object from its input, with the answer as data, and its verdict is its last line. It may instead
+ask for programs to be run, each in a sandbox of its own, and is then started once more with what they did: so what
+a candidate's program writes, or kills, never touches the program that judges it.
+"""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import orjson
+
+from podium.dsl.draft import verifiers
+from podium.dsl.program import Program
+from podium.dsl.values import Tasks
+
+from .call import CallError, VerifierCall
+from .clients.loose import mapping, parsed, sequence
+from .clients.service import request_body, verdict_read
+from .plain import excerpt
+from .sandbox import Command, Limits, Ran, Sandbox, SandboxFailed, SandboxMissing, find
+from .sandbox.command import MIB
+from .value import Json, Verdict
+
+# Who asks oftener, or for more programs at once, is caught in a loop.
+MOST_ROUNDS = 10
+MOST_RUNS = 100
+# For a program that is asked for without `seconds`.
+RUN_S = 10.0
+# Beside the author's files: the answer as text, for programs that read no JSON.
+ANSWER = "answer.txt"
+_SHOWN = 300
+
+
+async def checked(call: VerifierCall, text: str, sandbox: Sandbox) -> Verdict:
+    """The verdict of call's program. text: what of the attempt is read. Raises CallError(`verifier`)."""
+    request = request_body(call)
+    files = {ANSWER: text.encode()} | _files(call)
+    argv = tuple(str(word) for word in _items(call, "argv"))
+    seconds = 0.0
+    try:
+        for _ in range(MOST_ROUNDS):
+            stdin = orjson.dumps(request) + b"\n"
+            ran = await sandbox.run(Command(argv, files, stdin, limits=_limits(call)))
+            seconds += ran.seconds
+            said = said_by(ran)
+            if isinstance(said, Verdict):
+                return said if said.cost is not None else replace(said, cost=seconds)
+            runs = await _run_all(asked_for(said), sandbox)
+            seconds += sum(one.seconds for one in runs)
+            request |= {"runs": [_told(one) for one in runs], "keep": said.get("keep")}
+    except SandboxFailed as error:
+        raise _no_verdict(f"the sandbox failed: {error}") from error
+    raise _no_verdict(f"it asked for programs {MOST_ROUNDS} times and gave no verdict")
+
+
+async def sandbox_for(program: Program, *, unsafe: bool) -> Sandbox | None:
+    """The sandbox that a run of program needs; None where it starts no program. Raises CallError(`verifier`)."""
+    leaves = (
+        leaf for one in verifiers(program.flow, Tasks(program.tasks)) for leaf in one.leaves()
+    )
+    asking = sorted({leaf.name for leaf in leaves if leaf.kind == "command"})
+    if not asking:
+        return None
+    try:
+        return await find(unsafe=unsafe)
+    except SandboxMissing as missing:
+        which = ", ".join(f"`{name}`" for name in asking)
+        raise _no_verdict(f"The run starts programs (verifier {which}). {missing}") from missing
+
+
+def said_by(ran: Ran) -> Verdict | Mapping[str, Any]:
+    """What the verifier's program said: a verdict, or which programs to run. Raises CallError(`verifier`).
+
+    Without a line of JSON at the end, exit code 0 is a pass and 1 is none; but 1 with anything on the error output
+    is how most languages end on a mistake, which is no verdict.
+    """
+    if ran.ended != "exit":
+        raise _no_verdict(f"it reached its limit ({ran.ended}) after {ran.seconds:.1f} s")
+    last = ran.out.data.decode(errors="replace").rstrip().rpartition("\n")[2]
+    said = mapping(parsed(last)) if last.startswith("{") else {}
+    if "verifier_error" in said:
+        raise _no_verdict(excerpt(str(said["verifier_error"]), _SHOWN))
+    wrong = ran.err.text.strip()
+    if ran.code == 0 and "run" in said:
+        return said
+    if ran.code == 0 and {"score", "value", "passed", "valid"} & said.keys():
+        return verdict_read(said)
+    if not said and (ran.code == 0 or (ran.code == 1 and not wrong)):
+        return Verdict(None, ran.code == 0)
+    told = excerpt(wrong or last, _SHOWN)
+    raise _no_verdict(f"it ended with code {ran.code}" + (f": {told}" if told else ""))
+
+
+def asked_for(said: Mapping[str, Any]) -> list[Command]:
+    """The programs in said. Raises CallError(`verifier`) where they are none."""
+    wanted = sequence(said["run"])
+    if not 0 < len(wanted) <= MOST_RUNS:
+        raise _no_verdict(f"`run` is a list of 1 to {MOST_RUNS} programs, not of {len(wanted)}")
+    try:
+        return [_command(mapping(one)) for one in wanted]
+    except (TypeError, ValueError) as error:
+        raise _no_verdict(f"`run`: {error}") from error
+
+
+def _command(wanted: Mapping[str, Any]) -> Command:
+    argv = tuple(str(word) for word in sequence(wanted.get("argv")))
+    files = {name: str(text).encode() for name, text in mapping(wanted.get("files")).items()}
+    seconds = float(wanted.get("seconds", RUN_S))
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"`seconds` is above 0, not {seconds:g}")
+    limits = Limits(wall_s=seconds, cpu_s=math.ceil(seconds))
+    return Command(argv, files, str(wanted.get("stdin", "")).encode(), limits=limits)
+
+
+async def _run_all(commands: Sequence[Command], sandbox: Sandbox) -> list[Ran]:
+    """Each in a sandbox of its own; as many at once as there are processors, so that times say something."""
+    room = anyio.CapacityLimiter(os.cpu_count() or 1)
+    ran: dict[int, Ran] = {}
+    failed: list[SandboxFailed] = []
+
+    async def one(number: int, command: Command) -> None:
+        async with room:
+            try:
+                ran[number] = await sandbox.run(command)
+            except SandboxFailed as error:
+                failed.append(error)
+
+    async with anyio.create_task_group() as tasks:
+        for number, command in enumerate(commands):
+            tasks.start_soon(one, number, command)
+    if failed:
+        raise failed[0]
+    return [ran[number] for number in range(len(commands))]
+
+
+def _told(ran: Ran) -> dict[str, Json]:
+    """What the verifier's program is told of one it asked for."""
+    return {
+        "code": ran.code,
+        "ended": ran.ended,
+        "out": ran.out.data.decode(errors="replace"),
+        "err": ran.err.data.decode(errors="replace"),
+        "cut": ran.out.cut + ran.err.cut,
+        "seconds": ran.seconds,
+    }
+
+
+def _limits(call: VerifierCall) -> Limits:
+    seconds = call.verifier.timeout_s
+    return Limits(wall_s=seconds, cpu_s=math.ceil(seconds), output_bytes=MIB)
+
+
+def _files(call: VerifierCall) -> dict[str, bytes]:
+    """The author's files, by name: the argument lists name and text in turn."""
+    each = [str(item) for item in _items(call, "files")]
+    return {name: text.encode() for name, text in zip(each[::2], each[1::2], strict=True)}
+
+
+def _items(call: VerifierCall, name: str) -> tuple[object, ...]:
+    given = call.verifier.args.get(name, ())
+    return given if isinstance(given, tuple) else (given,)
+
+
+def _no_verdict(message: str) -> CallError:
+    return CallError("verifier", message)
