@@ -49,14 +49,17 @@ class Bounds(NamedTuple):
         )
 
 
-def asks(role: Role) -> int:
-    """How often a role is asked for one answer, at most."""
-    return 1 if role.output is None else 2
+def asks(role: Role, *, chooses: bool = False) -> int:
+    """How often a role is asked for one answer, at most. A structured answer may be asked for once more.
 
-
-_CHOOSER = (
-    2  # the `by` of a route or a for_each always answers in a shape, its own or one made for it
-)
+    chooses: as the `by` of a route or a for_each, which answers in a shape, its own or one made for it.
+    """
+    again = int(chooses or role.output is not None)
+    if not role.tools:
+        return 1 + again
+    # Where a prompt is found to be too long a turn asks twice, and for a summary before each.
+    each = {"keep": 1, "summarise": 4}.get(role.context, 2)
+    return 1 + (role.turns - 1) * each + again
 
 
 def bounds(flow: Flow, width: int = 1) -> Bounds:
@@ -109,23 +112,23 @@ class _Counter:
                 )
             case Repeat(max=rounds):
                 return self._repeat(flow, rounds, width)
-            case Route(cases=cases):
+            case Route(by=by, cases=cases):
                 each = [self.of(case, width) for _, case in cases]
                 return Bounds(
                     1 + max(b.agents for b in each),
                     1 + min(b.least for b in each),
-                    _CHOOSER + max(b.most for b in each),
+                    asks(by, chooses=True) + max(b.most for b in each),
                     max(b.width for b in each),
-                    _CHOOSER + max(b.depth for b in each),
+                    asks(by, chooses=True) + max(b.depth for b in each),
                 )
-            case ForEach(max=parts, flow=inner):
+            case ForEach(by=by, max=parts, flow=inner):
                 one = self.of(inner, 1)
                 return Bounds(
                     1 + parts * one.agents,
                     1 + one.least,
-                    _CHOOSER + parts * one.most,
+                    asks(by, chooses=True) + parts * one.most,
                     parts * one.width,
-                    _CHOOSER + one.depth,
+                    asks(by, chooses=True) + one.depth,
                 )
             case Limited(flow=inner):
                 return self.of(inner, width)

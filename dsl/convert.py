@@ -4,7 +4,7 @@ from .budgets import bare_number, minutes_or_millions, whole_budget
 from .calls import Form
 from .context import Context
 from .names import either, near
-from .program import Agent, Budget, Flow, Model, Role, Template, Text, Verifier
+from .program import Agent, Budget, Flow, Model, Role, Template, Text, Tool, Verifier
 from .reading import show
 from .shapes import stand_in
 from .source import Place
@@ -156,7 +156,13 @@ def _plain(context: Context, value: Value, want: Plain, place: Place) -> Value |
             return value
         case "role", Role():
             return value
-        case "verifier", Verifier():
+        case "verifier", Verifier(args=args):
+            if "once" in args:
+                context.error("E212", "`once` is for tools: a verifier has no effects", place)
+            return value
+        case "tool", Verifier(kind="python"):
+            return value
+        case "tool", Tool():
             return value
         case "task", Tasks():
             return value

@@ -20,6 +20,7 @@ from .program import (
     Role,
     Route,
     Team,
+    Tool,
     Verifier,
     subflows,
     verifier_of,
@@ -129,6 +130,14 @@ def roles(node: Flow) -> Iterator[tuple[Role, str | None]]:
             yield from ((one, node.model) for one in others if one is not None)
         case _:
             return
+
+
+def tools_of(flow: Flow) -> list[Tool]:
+    """The tools of flow's agents, each once."""
+    found = {
+        repr(tool): tool for node in nodes(flow) for role, _ in roles(node) for tool in role.tools
+    }
+    return list(found.values())
 
 
 def verifiers(flow: Flow, tasks: Tasks | None) -> Iterator[Verifier]:

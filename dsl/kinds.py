@@ -24,6 +24,7 @@ from .types import (
     TASK,
     TEXT,
     TOKENS,
+    TOOL,
     VERIFIER,
     ListOf,
     Number,
@@ -66,7 +67,13 @@ SPLIT = Words(("pooled", "even"))
 USE = Words(("always", "final"))
 STYLE = Words(("discuss", "work"))
 SEES = either(Words(("board", "leaderboard", "own")), Setting("last"))
-TOOLS = ListOf(TEXT)
+TOOLS = ListOf(
+    either(
+        Words(("submit", "notes", "shell", "read", "write", "edit", "python")),
+        Setting("submit"),
+        TOOL,
+    )
+)
 
 RECORDS: Mapping[str, tuple[Spec, ...]] = {
     "price": (
@@ -116,12 +123,22 @@ _ROLE = (
     Spec("model", MODEL, "Default: the team's, else the run's, else the file's only model"),
     Spec("output", SCHEMA, "Fields of the reply: `{ answer: text }`; default: free text"),
     Spec("max_output", TOKENS, "The cap of a reply; default 2k tokens, of a CEO 512 tokens"),
-    Spec("tools", TOOLS, "Tools the agent may call"),
-    Spec("turns", COUNT, "Tool turns of one agent, at most", 20),
+    Spec(
+        "tools",
+        TOOLS,
+        "What the agent may call: `submit`, `submit(3)`, `notes`, and functions of yours, `python(…)`",
+    ),
+    Spec("turns", COUNT, "Requests that an agent with tools makes, at most", 20),
     Spec("sees", SEES, "What a member sees of its team; default: as the team says"),
     Spec("sampling", RecordOf("sampling"), "Default: the model's"),
     Spec("budget", BUDGET, "Upper bounds for each agent of this role"),
-    Spec("context", Words(("fail", "cut", "summarise")), "What happens when the window is full"),
+    Spec(
+        "context",
+        Words(("keep", "drop_oldest", "summarise", "restart")),
+        "What gives way when an agent's window is full: nothing, its oldest steps, these for a summary, or all"
+        " but its notes",
+        "keep",
+    ),
 )
 _TASK = (
     Spec("statement", TEXT, "The problem, as agents read it", required=True),

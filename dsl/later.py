@@ -2,7 +2,7 @@
 
 from .draft import Draft, nodes, roles, used_models, verifiers
 from .evaluate import Evaluator
-from .program import verifier_of
+from .program import Team, verifier_of
 from .prompts import roots
 from .values import Later
 from .verifiers import NOT_YET
@@ -15,6 +15,8 @@ def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
         found += evaluator.marks(node)
         for role, _ in roles(node):
             found += evaluator.marks(role)
+            if isinstance(node, Team) and role.tools:
+                found.append(Later(f"`tools` of `{role.name}` in a team", node.place))
     chosen, _ = used_models(draft)
     for model in [draft.model, *(evaluator.model(name) for name in chosen)]:
         found += evaluator.marks(model)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 
-from . import prefixes
+from . import prefixes, tools
 from .context import Context
 from .convert import budget_of
 from .fields import Got
@@ -230,6 +230,7 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
     takes = _takes(prompt, system) if isinstance(prompt, Template) else frozenset({"?"})
     prompt = prompt if isinstance(prompt, Template) else Template((Text(""),))
     model, cap = got.value("model"), got.value("max_output")
+    own = tools.tools_of(context, noun, got)
     role = Role(
         noun.name,
         prompt,
@@ -242,12 +243,10 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
         sampling(got.value("sampling")),
         _budget(got),
         takes,
+        own,
+        tools.policy_of(context, noun, got, own),
     )
-    later = [
-        Later(f"`{name}` of role `{noun.name}`", got.at(name))
-        for name in _NOT_YET
-        if got.given(name)
-    ]
+    later = [*tools.later(noun, got, own)]
     if got.known("sees") and isinstance(got.value("sees"), Policy):
         later.append(
             Later(f"{setting('sees', got.value('sees'))} of role `{noun.name}`", got.at("sees"))
@@ -255,9 +254,6 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
     context.mark(role, tuple(later))
     prefixes.first(context, noun)
     return role
-
-
-_NOT_YET = ("tools", "context")
 
 
 def _output(got: Got) -> tuple[OutputField, ...] | None:

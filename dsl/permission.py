@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from .draft import Draft, verifiers
+from .draft import Draft, tools_of, verifiers
 from .evaluate import Ask, Evaluator
 from .program import EnvRef, Model
 from .verifiers import DEFAULT_HOST, VENDOR_HOST, host_of, is_loopback
@@ -64,6 +64,8 @@ def _used(draft: Draft, models: Mapping[str, Model]) -> set[tuple[str, str]]:
         if leaf.kind == "http":
             at = str(leaf.args.get("url"))
             used |= {("host", host_of(at) or at), ("env", str(leaf.args.get("key", "")))}
+    functions = (tool for tool in tools_of(draft.flow) if tool.kind == "function")
+    used |= {("python", str(tool.args["ref"])) for tool in functions}
     for endpoint in (e for model in models.values() for e in model.endpoints):
         url = endpoint.base_url
         used |= {("env", ref.name) for ref in (url, endpoint.key) if isinstance(ref, EnvRef)}

@@ -81,6 +81,7 @@ TASK = Plain("task")
 FLOW = Plain("flow")
 CASES = Plain("record of flows")
 ENDPOINT = Plain("endpoint")
+TOOL = Plain("tool")
 ENV = Plain("environment variable")
 SCHEMA = Plain("schema")
 RECORD = Plain("record")
@@ -124,6 +125,7 @@ _EXAMPLES = {
     BUDGET: "[$5, 1M tokens, 30m]",
     CONDITION: "score >= 0.9",
     ENDPOINT: 'openai("name", base_url = "http://127.0.0.1:8000/v1")',
+    TOOL: 'python("package.module:name")',
     ENV: 'env("NAME")',
     SCHEMA: "{ answer: text }",
     PROMPT: '"""text"""',

@@ -31,6 +31,7 @@ from .types import (
     SCHEMA,
     TASK,
     TEXT,
+    TOOL,
     VERIFIER,
     ListOf,
     Number,
@@ -281,6 +282,7 @@ Value = (
     | program.Model
     | program.Role
     | program.Verifier
+    | program.Tool
     | program.Template
     | program.Budget
     | program.Clock
@@ -328,6 +330,7 @@ _TYPES: tuple[tuple[tuple[type, ...], Type], ...] = (
     ((program.Model,), Plain("model")),
     ((program.Role,), Plain("role")),
     ((program.Verifier,), VERIFIER),
+    ((program.Tool,), TOOL),
     (_FLOWS, FLOW),
     (_CONDITIONS, CONDITION),
     ((Tasks, RowSet), TASK),

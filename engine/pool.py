@@ -284,6 +284,8 @@ def least_calls(flow: Flow) -> int:
 def calls_of_first(team: Team) -> int:
     """The calls of its first round: its CEO, all its seats, and the answer where that is a call of its own; as
     `team.machine.phases` has it."""
+    if team.compat:
+        return 2
     answer = team.size > 1 and team.order not in ("relay", "solver_last")
     return team.size + answer + (team.ceo is not None)
 
@@ -297,8 +299,8 @@ def calls_of_round(team: Team) -> int:
 def may_ask_more(flow: Flow) -> bool:
     """Whether flow may go on to ask once it has an answer."""
     match flow:
-        case Agent():
-            return False
+        case Agent(role=role):
+            return bool(role.tools) and role.turns > 1
         case Team(rounds=rounds, cycles=cycles, evaluate=evaluate):
             return rounds * cycles > 1 or evaluate is not None
         case Then() | Limited():

@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 import orjson
 
-from podium.dsl.draft import nodes, roles
+from podium.dsl.draft import tools_of
 from podium.dsl.program import Program, Tool
 
 from .agent.signature import offer_of
@@ -155,17 +155,7 @@ async def open_tools(
 ) -> AsyncGenerator[Toolbox]:
     """The tools that program's agents may call. Raises CallError("tool") where one is not there."""
     functions = Functions(bindings, inline)
-    for tool in tools_of(program):
-        functions.offers(tool)
+    for tool in tools_of(program.flow):
+        if tool.kind not in ("submit", "notes"):
+            functions.offers(tool)
     yield functions
-
-
-def tools_of(program: Program) -> list[Tool]:
-    """The tools of program's roles that work outside of its agents, each once."""
-    found: dict[str, Tool] = {}
-    for node in nodes(program.flow):
-        for role, _ in roles(node):
-            for tool in role.tools:
-                if tool.kind not in ("submit", "notes"):
-                    found.setdefault(repr(tool), tool)
-    return list(found.values())

@@ -122,7 +122,7 @@ async def _asked(work: Work, history: History, number: int) -> tuple[ModelReply,
     except CallError as error:
         if error.kind != "overflow" or work.role.context == "keep" or not history.exchanges:
             raise
-    history = await _shorter(work, history, number)
+    history = await _shorter(work, history, f"t{number}.shorter")
     return await work.ask(_call(work, f"t{number}.shorter", history)), history
 
 
@@ -169,23 +169,23 @@ async def _with_room(work: Work, history: History, number: int) -> History:
     full = is_full(history, work.window, work.reply, work.tools)
     if work.role.context == "keep" or not full or not history.exchanges:
         return history
-    return await _shorter(work, history, number)
+    return await _shorter(work, history, f"t{number}")
 
 
-async def _shorter(work: Work, history: History, number: int) -> History:
+async def _shorter(work: Work, history: History, segment: str) -> History:
     if work.role.context == "restart":
         return restarted(history, work.bench.notes)
     count = max(to_go(history, work.window // 2), int(len(history.exchanges) > 1))
     if work.role.context == "summarise" and count:
-        summary = await _summary(work, history, count, number)
+        summary = await _summary(work, history, count, segment)
         if summary:
             return summarised(history, count, summary)
     return dropped(history, count)
 
 
-async def _summary(work: Work, history: History, count: int, number: int) -> str:
+async def _summary(work: Work, history: History, count: int, segment: str) -> str:
     """What the model makes of the oldest exchanges, on the agent's own budget; nothing where it cannot be had."""
-    call = work.request(f"t{number}.summary", as_told(history, count, work.window // 3), ())
+    call = work.request(f"{segment}.summary", as_told(history, count, work.window // 3), ())
     cap = min(SUMMARY, work.window // 8, call.max_output)
     try:
         reply = await work.ask(replace(call, max_output=max(1, cap)))

@@ -5,19 +5,22 @@ from typing import NamedTuple
 
 import orjson
 
+from podium.dsl.bounds import asks
 from podium.dsl.program import OutputField, Price, Program, Role
 
 from ..agent.act import DEFAULT_SYSTEM, DEFAULT_WINDOW, cap_of
 from ..agent.prompt import CLIP_BYTES_PER_TOKEN
 from ..agent.shape import schema
 from ..tokens import PER_CALL, PER_MESSAGE, SCHEMA_FACTOR
-from .amounts import Amounts, Range, charge
-from .texts import BYTES_PER_TOKEN, BYTES_PER_TOKEN_MOST, UNBOUNDED, Size, Words, known
+from .amounts import NOTHING, Amounts, Range, charge
+from .texts import BYTES_PER_TOKEN, BYTES_PER_TOKEN_MOST, UNBOUNDED, Size, Words, known, reply
 
 # Asked again, an agent is shown the beginning of its reply (200 tokens) and told what is wrong with it.
 _SHOWN_AGAIN = 200 * CLIP_BYTES_PER_TOKEN
 _COMPLAINT = 200
 _FRAMES = 12  # tokens around a message, as templates have them
+# What is expected of agents with tools: turns, bytes that telling of a tool takes, bytes of a result.
+EXPECTED_TURNS, _OFFER, _RESULT = 4, 300, 2000
 
 
 class Asking(NamedTuple):
@@ -75,12 +78,28 @@ def asked(
 
 def agent(asking: Asking, prompt: Size, cap: int, role: Role) -> Amounts:
     """One agent's calls: a structured reply that cannot be read is asked for once more, at most."""
+    if role.tools:
+        return _working(asking, prompt, cap, role)
     once = asked(asking, prompt, cap, role.output, 2)
     if role.output is None:
         return once
     longer = prompt.plus(Size(0, 0, _SHOWN_AGAIN + _complaint(role.output)))
     again = asked(asking, longer, cap, role.output, 4)
     return once.plus(again.perhaps())
+
+
+def _working(asking: Asking, prompt: Size, cap: int, role: Role) -> Amounts:
+    """The turns of an agent with tools. What these say of themselves and give back is only bounded by the window;
+    what is expected is a guess at an agent that looks a few things up."""
+    told = prompt.plus(Size(0, len(role.tools) * _OFFER, UNBOUNDED))
+    total, most = NOTHING, asks(role)
+    expected = min(role.turns, EXPECTED_TURNS)
+    for turn in range(expected):
+        grown = told.plus(reply(cap).plus(Size(0, _RESULT, 0)).times(turn))
+        once = asked(asking, grown, cap, role.output, 2 + 2 * turn)
+        total = total.plus(once.or_least(NOTHING) if turn else once)
+    rest = asked(asking, told, cap, role.output, 2)
+    return total.plus(rest.perhaps().times(most - expected))
 
 
 def lone(models: Models, role: Role, words: Words) -> Amounts:

@@ -135,7 +135,16 @@ def _role(models: Models, role: Role, model: str | None) -> dict[str, Json]:
         "context": asking.window,
         "max_output": cap_of(role, asking.window),
         "turns": role.turns,
+        **({"tools": _tools(role), "when_full": role.context} if role.tools else {}),
     }
+
+
+def _tools(role: Role) -> list[Json]:
+    """As they are written; of functions their names."""
+    return [
+        f"submit({tool.args['times']})" if "times" in tool.args else tool.name
+        for tool in role.tools
+    ]
 
 
 def _team(models: Models, team: Team) -> Iterator[tuple[str, Json]]:

@@ -526,7 +526,8 @@ def test_what_a_run_does_not_use_needs_no_permission() -> None:
         "parallel(3, migrate = every(5)) of team(2)",
         "parallel(3) of writer -> best(by = judge(by = editor))",
         "parallel(3) of writer -> best(by = panel([2 of editor]))",
-        '(writer with { tools = ["shell"] })',
+        "(writer with { tools = [shell] })",
+        "team(members = [2 of (writer with { tools = [notes] })])",
     ],
 )
 def test_what_is_checked_but_does_not_run_yet_is_told_at_the_run(flow_text: str) -> None:
