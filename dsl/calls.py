@@ -6,7 +6,6 @@ from typing import Literal
 
 from .kinds import ON_EXHAUSTED, SEES, SPLIT, STYLE, USE, Spec
 from .types import (
-    BOOL,
     BUDGET,
     CONDITION,
     COUNT,
@@ -163,7 +162,6 @@ _VERIFIERS = (
             _INFLIGHT,
             _USE,
             _FINALISTS,
-            Spec("once", BOOL, "As a tool: what may have been called is not called again", False),
         ),
     ),
     Form("exact", VERIFIER, "The answer, spaces aside, is one of these", (_EXPECTED, _USE)),
@@ -268,12 +266,6 @@ _OTHERS = (
     ),
     Form("last", Setting("last"), "The last k messages", (Spec("k", COUNT, "k", required=True),)),
     Form("every", Setting("every"), "Every k rounds", (Spec("k", COUNT, "k", required=True),)),
-    Form(
-        "submit",
-        Setting("submit"),
-        "In `tools`: the answer may be submitted so often",
-        (Spec("k", COUNT, "How often", required=True),),
-    ),
     Form("pass", Setting("pass"), "k passes", (Spec("k", COUNT, "k", required=True),)),
     Form(
         "lease",

@@ -73,7 +73,7 @@ def _python(context: Context, bound: Bound) -> Value:
         )
         return BAD
     context.ask("python", ref, bound.at("ref"))
-    return verifier(bound, {"ref": ref} | ({"once": True} if bound.value("once") is True else {}))
+    return verifier(bound, {"ref": ref})
 
 
 def _expecting(context: Context, bound: Bound) -> Value:
@@ -307,7 +307,6 @@ BUILDERS: Mapping[str, Callable[[Context, Bound], Value]] = {
     "last": _policy,
     "every": _policy,
     "pass": _policy,
-    "submit": _policy,
     "lease": _policy,
     "plateau": _plateau,
 }

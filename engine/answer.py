@@ -69,8 +69,8 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
             {"address": one.address, "first": one.first, "second": one.second}
             for one in folded.measured.values()
         ],
-        "seconds": folded.seconds,
         "sandbox": folded.sandbox or None,
+        "seconds": folded.seconds,
         "spent": folded.total.as_json(),
         "budget": budget_json(budget or folded.budget or Budget()),
         "held": folded.held,

@@ -41,8 +41,8 @@ from .spend import NO_SPEND, spend_of, unpriced
 from .spend import Spend as Spend
 
 BASELINE = "baseline"  # the kind of the node that scores a task's
-_JUDGED = ("passed", "finished")
 NO_SANDBOX = "none"  # the name of what --unsafe-sandbox gives
+_JUDGED = ("passed", "finished")
 
 
 @dataclass(slots=True)
@@ -118,8 +118,8 @@ class Fold:
     busy: the branch in which something was done last.
     flags: of the attempts that have some, by address. unflagged: the best attempt without one, where `best` has
     one. measured: the finalists whose scores are random, by address.
-    ended: None while the run is live.
     sandbox: where programs were started; NO_SANDBOX where that was so in any of its lives.
+    ended: None while the run is live.
     """
 
     unpriced: frozenset[str] = frozenset()
@@ -137,8 +137,8 @@ class Fold:
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     measured: dict[str, Measured] = field(default_factory=dict[str, Measured])
     ended: RunEnded | None = None
-    lives: int = 0
     sandbox: str = ""
+    lives: int = 0
     seen: int = 0
     lost: int = 0
     _open: dict[tuple[str, int], CallIntended] = field(
@@ -162,10 +162,10 @@ class Fold:
         match event:
             case RunStarted(sandbox=sandbox):
                 self._start_life(time)
-            case NodeStarted():
-                self._start_node(event)
                 if self.sandbox != NO_SANDBOX:  # one life without is enough
                     self.sandbox = sandbox or self.sandbox
+            case NodeStarted():
+                self._start_node(event)
             case CallIntended(address=address):
                 self._open[(address, event.try_)] = event
                 self._again(event)

@@ -84,24 +84,24 @@ class Access:
 
 
 @dataclass(slots=True, eq=False)
-    sandbox: as in RunStarted, of this life.
 class Run:
     """A run of this process, in its engine's task group: it goes on whoever watches it.
 
     id: its name in the store. program: what it runs. account: the ledger account above it, or None.
     journal: None for a run that ended before; then only `past`, `events` and `result` say anything.
+    sandbox: as in RunStarted, of this life.
     """
 
     id: str
     program: Program
     store: Store
     path: Path
-    sandbox: str = ""
     journal: Journal | None = None
     watchers: list[Callable[[Stamped], None]] = field(
         default_factory=list[Callable[[Stamped], None]]
     )
     account: str | None = None
+    sandbox: str = ""
     gate: Gate = field(default_factory=Gate)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     folded: Fold = field(default_factory=Fold)

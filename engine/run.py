@@ -47,8 +47,8 @@ from .request import Request, compiled, from_json, to_json
 from .result import Recorded
 from .reuse import Reuse
 from .salt import salt
-from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
 from .sandbox import Sandbox
+from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
 from .toolbox import Open, Toolbox, open_tools
 from .value import Json
 from .verify import Bindings, Judging, judge, load_all
@@ -101,9 +101,9 @@ class Engine:
     None is twice a second, and never where inline.
     chance: of run ids and waits. judging: what verifiers say, `verify.judge` unless something stands for it;
     tools: likewise what opens the tools of agents.
-    """
     sandbox: where programs are started; None finds one for the runs that need it, or, unsafe_sandbox, none:
     then whatever they start may do what this process may.
+    """
 
     def __init__(
         self,
@@ -121,9 +121,9 @@ class Engine:
         judging: Judging = judge,
         tools: Open = open_tools,
         orders_every_s: float | None = None,
-    ) -> None:
         sandbox: Sandbox | None = None,
         unsafe_sandbox: bool = False,
+    ) -> None:
         self._given = store if isinstance(store, Store) else None
         self._path = Path(store.name if isinstance(store, Store) else store)
         self._client = client
@@ -138,9 +138,9 @@ class Engine:
         self._chance = chance or random.Random()
         self._judging = judging
         self._open_tools = tools
-        self.ledger = Ledger()
         self._sandbox = sandbox
         self._unsafe = unsafe_sandbox
+        self.ledger = Ledger()
         self._live: dict[str, Run] = {}
         self._stack = AsyncExitStack()
 
@@ -344,11 +344,11 @@ class Engine:
         it lives is raised to who started it; what goes wrong later is in the run's result and disturbs no other.
         """
         bound = {**self._bindings, **(bindings or {})}
-        if self._judging is judge:  # what stands for it may call no function of the user's
         sandbox = self._sandbox
+        if self._judging is judge:  # what stands for it may call no function of the user's
             load_all(program, bound)
-        async with self._open_tools(program, bound, inline=self._inline) as tools:
             sandbox = sandbox or await sandbox_for(program, unsafe=self._unsafe)
+        async with self._open_tools(program, bound, inline=self._inline) as tools:
             await self._carried(program, begin, secrets, bound, tools, sandbox, task_status)
 
     async def _carried(
@@ -358,14 +358,14 @@ class Engine:
         secrets: Mapping[str, str] | None,
         bound: Bindings,
         tools: Toolbox,
-        task_status: anyio.abc.TaskStatus[Run],
         sandbox: Sandbox | None,
+        task_status: anyio.abc.TaskStatus[Run],
     ) -> None:
         access = await self._door.open(self._way(secrets), program.models, self._tell)
         check_budget(program, access.windows)
         run, journal = begin()
-        access = replace(access, salt=salt(self._secret, run.account or ""))
         run.sandbox = "" if sandbox is None else sandbox.name
+        access = replace(access, salt=salt(self._secret, run.account or ""))
         journal.watchers.append(run.seen)
         self._live[run.id] = run
         listening, gauging = anyio.CancelScope(), anyio.CancelScope()

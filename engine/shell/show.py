@@ -37,8 +37,8 @@ from .summary import (
     measured_again,
     one_agent,
     suspicions,
-    what_next,
     unsafe,
+    what_next,
 )
 from .terminal import Plain
 from .units import show_calls, show_count
@@ -135,9 +135,9 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     what_and_price(console, folded)
     said = (
         *suspicions(folded),
+        unsafe(folded),
         measured_again(folded),
         against_baseline(folded),
-        unsafe(folded),
         one_agent(folded),
         best_team(folded),
         saved_and_wasted(early(folded)),

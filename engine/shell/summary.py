@@ -138,8 +138,8 @@ def closing_lines(
     """
     said = (
         *suspicions(folded),
-        measured_again(folded),
         unsafe(folded),
+        measured_again(folded),
         against_baseline(folded),
         one_agent(folded),
         best_team(folded),
@@ -203,6 +203,13 @@ def measured_again(folded: Fold) -> str:
     return f"Finalists were scored once more: {', '.join(scores[:MAX_FINALISTS])}{more}."
 
 
+def unsafe(folded: Fold) -> str:
+    """That programs were started without a sandbox, where they were."""
+    if folded.sandbox != NO_SANDBOX:
+        return ""
+    return "UNSAFE: programs were started without a sandbox; what they did, and the scores, cannot be trusted."
+
+
 def _worth(score: float | None, *, passed: bool | None) -> str:
     if score is not None:
         return f"{score:.4g}"
@@ -217,13 +224,6 @@ def one_agent(folded: Fold) -> str:
     scores = single_scores(folded)
     match len(scores):
         case 0 if not _teams(folded):
-def unsafe(folded: Fold) -> str:
-    """That programs were started without a sandbox, where they were."""
-    if folded.sandbox != NO_SANDBOX:
-        return ""
-    return "UNSAFE: programs were started without a sandbox; what they did, and the scores, cannot be trusted."
-
-
             return ""
         case 0:
             return "One agent: no attempt of a single agent was scored in this run."

@@ -263,10 +263,10 @@ class Nouns:
             case "http":
                 at = t.string("http://127.0.0.1:1/verdict")
                 return t.call(kind, at, timeout=t.time(10), inflight=t.number(2))
-            case "python":
-                self.allow.append("python:operator:ne")
             case "command":
                 return t.call(kind, t.listed(t.string("check"), t.string("-q")), timeout=t.time(10))
+            case "python":
+                self.allow.append("python:operator:ne")
                 return t.call(kind, t.string("operator:ne"), timeout=t.time(10))
             case _:
                 return t.call(kind, t.string(YES))
