@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
+from .compat import MAS_TTS_TRIES
 from .program import (
     Agent,
     Fallback,
@@ -182,6 +183,8 @@ def _cheapest(each: list[tuple[int, Bounds]], count: int) -> int:
 
 def _team(team: Team) -> Bounds:
     """The calls of all cycles; a CEO may shrink it to one member and stop it, and `until` may end it early."""
+    if team.compat:
+        return _mas_tts(team)
     leads = 0 if team.ceo is None else 1 if team.ceo.mode == "fixed" else team.rounds * team.cycles
     recruits = 0 if team.recruit is None else 1
     around = (recruits + (team.evaluate is not None)) * team.cycles
@@ -199,6 +202,14 @@ def _team(team: Team) -> Bounds:
     return Bounds(
         team.size, least + min(leads, 1) + recruits, whole.most + extra, 1, whole.depth + extra
     )
+
+
+def _mas_tts(team: Team) -> Bounds:
+    """Everybody may be asked three times; two members who agree at once, and are right, are five calls."""
+    around, tries = 3, MAS_TTS_TRIES  # CEO, recruiter, evaluator
+    cycle = around + 1 + team.rounds * team.size
+    deep = around + 1 + 2 * team.rounds
+    return Bounds(team.size, around + 2, team.cycles * tries * cycle, 1, team.cycles * tries * deep)
 
 
 def _round(team: Team, each: list[tuple[int, int]], first: int, *, opens: bool) -> Bounds:

@@ -363,7 +363,8 @@ class Ceo:
 class Team:
     """Collaborating agents; A -> Attempt. size is the number of seats; the kinds in members add up to it.
 
-    rounds: of each cycle. execute and evaluate: at the end of each.
+    rounds: of each cycle. execute and evaluate: at the end of each. compat: the published system whose protocol
+    it keeps, "" for ours.
     """
 
     label: str
@@ -384,6 +385,7 @@ class Team:
     cycles: int = 1
     execute: Verifier | None = None
     evaluate: Role | None = None
+    compat: Literal["", "mas_tts"] = ""
 
     @property
     def closes(self) -> bool:

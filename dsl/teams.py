@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
+from . import compat
 from .conditions import names, only
 from .context import Bound, Context
 from .kinds import TEAM_CONDITION_NAMES
@@ -26,6 +27,8 @@ _SETS = frozenset({"size", "direction", "effort", "assignment", "stop"})
 
 def team(context: Context, bound: Bound) -> Value:
     """The team that the settings describe; a stand-in where its members are not known."""
+    if as_word(bound.value("compat"), "none") == "mas_tts":
+        return _mas_tts(context, bound)
     members = _members(context, bound)
     if members is None:
         return stand_in("team", bound.place)
@@ -54,6 +57,36 @@ def team(context: Context, bound: Bound) -> Value:
     _contradictions(context, bound, made)
     context.mark(made, tuple(_later(bound, made)))
     return made
+
+
+def _mas_tts(context: Context, bound: Bound) -> Value:
+    """The published team: all but its size and its bounds is fixed."""
+    _beside_compat(context, bound)
+    if not bound.known("n"):
+        if not bound.given("n"):
+            help_ = "write `team(4, compat = mas_tts)`: at most four"
+            context.error("E112", "`team` needs to know how many", bound.place, help=help_)
+        return stand_in("team", bound.place)
+    size = as_int(bound.value("n"))
+    if size < compat.MAS_TTS_LEAST:
+        context.error("E112", "a team of `mas_tts` has two members at least", bound.at("n"))
+        return stand_in("team", bound.place)
+    chief, model = bound.value("ceo_model"), bound.value("model")
+    return compat.mas_tts(
+        bound.place,
+        size,
+        model.name if isinstance(model, Model) else None,
+        replace(compat.CEO, model=chief.name) if isinstance(chief, Model) else compat.CEO,
+        as_int(bound.value("rounds"), compat.MAS_TTS_ROUNDS),
+        as_int(bound.value("cycles"), compat.MAS_TTS_CYCLES),
+    )
+
+
+def _beside_compat(context: Context, bound: Bound) -> None:
+    for name in bound.args:
+        if name not in _BESIDE_COMPAT:
+            message = f"`compat` sets `{name}` itself"
+            context.error("E212", message, bound.at(name), help="delete one of them")
 
 
 # --- who sits in it ------------------------------------------------------------------------------
@@ -265,18 +298,12 @@ def _contradictions(context: Context, bound: Bound, made: Team) -> None:
         conflict(
             "until", "there is no consensus under `style = work`", "use `accepted` or `passed`"
         )
-    if as_word(bound.value("compat"), "none") != "none":
-        for name in bound.args:
-            if name not in _BESIDE_COMPAT:
-                conflict(name, f"`compat` sets `{name}` itself", "delete one of them")
 
 
 def _later(bound: Bound, made: Team) -> list[Later]:
     """What the settings ask for that does not run yet."""
     names: list[str] = ["style"] if made.style == "work" else []
-    off: dict[str, int | str] = {
-        "workspace": "private", "claims": "none", "compat": "none"
-    }  # fmt: skip
+    off: dict[str, int | str] = {"workspace": "private", "claims": "none"}
     names += [n for n in off if bound.known(n) and _differs(bound.value(n), off[n])]
     names += ["turns"] if bound.given("turns") else []
     return [Later(f"{setting(n, bound.value(n))} of `team`", bound.at(n)) for n in names]

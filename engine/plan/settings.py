@@ -163,6 +163,7 @@ def _team(models: Models, team: Team) -> Iterator[tuple[str, Json]]:
     yield "cycles", team.cycles
     yield "execute", "none" if team.execute is None else team.execute.name
     yield "evaluate", _outside(models, team.evaluate, team.model)
+    yield "compat", team.compat or "none"
 
 
 def _outside(models: Models, role: Role | None, model: str | None) -> Json:

@@ -27,6 +27,7 @@ from ..team.lead import PERSONA_TOKENS
 from ..team.machine import Phase, phases, roles
 from .amounts import NOTHING, Amounts, least_call
 from .asks import Models, agent, asked, lone_prompt
+from .compat import mas_tts
 from .texts import EMPTY, Given, Size, Topic, Words, known, reply
 
 # Texts that the driver writes around what members say, in bytes at most.
@@ -46,6 +47,8 @@ _LIST = 128  # what a recruiter is asked for
 def team(models: Models, flow: Team, topic: Topic, given: Given, *, cautious: bool) -> Amounts:
     """All rounds of flow; at least what it needs for an answer: one reply where cautious, because a budget may
     run out on any other, else what it asks before anything can end it."""
+    if flow.compat:
+        return mas_tts(models, flow, topic, given, cautious=cautious)
     rounds = _Rounds(models, flow, topic, given)
     least = least_call(models.of(role, flow.model).price for role in everyone(flow))
     calls = 1 if cautious else bounds(flow).least

@@ -27,6 +27,7 @@ from ..rounds import spent
 from ..value import Attempt, Value
 from ..verdicts import judge_all
 from ..walk import Ended, Here, ending, keep, may_start
+from . import mas_tts_drive
 from .asking import member_messages, member_turn
 from .board import Post
 from .ceo import Settings
@@ -42,6 +43,8 @@ async def drive(flow: Team, value: Value, here: Here) -> Ended:
         raise NotImplementedError(
             f"a team of style {flow.style!r} has no engine; use style = discuss"
         )
+    if flow.compat == "mas_tts":
+        return await mas_tts_drive.drive(flow, value, here)
     state = State(flow, here, value, Settings(flow.size), roles(flow.members))
     state.posts.extend(_given(value))
     why = await _cycles(state)

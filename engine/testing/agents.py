@@ -101,6 +101,8 @@ class Agents:
             if chance.random() < self.unreadable:
                 return "I would rather not put that in a form."
             return orjson.dumps(shaped(call.schema, core, chance)).decode()
+        if (said := _in_headings(call.messages[-1].content, core, chance)) is not None:
+            return said
         if spot.part == "recruit":
             return "\n".join(f"{seat}. member {seat}" for seat in range(1, spot.size + 1))
         if "AGREE" in call.messages[-1].content:
@@ -117,6 +119,19 @@ class Agents:
         if pure is not None:
             return _answer(pure, right=chance.random() < self.law.rate(spot.size))
         return mark(chance.gauss(self.law.mean(spot.size), self.law.spread(spot.size)))
+
+
+def _in_headings(asked: str, core: str, chance: random.Random) -> str | None:
+    """A reply under the headings or with the mark that `compat = mas_tts` asks for; None where it asks none."""
+    if "### Recruit Number:" in asked:
+        number, cap = chance.randint(1, 5), chance.choice(("2048", "4096", "16,384"))
+        word = chance.choice(("Continue", "Stop"))
+        return f"### Decision: {word}\n### Recruit Number: {number}\n### Direction: on\n### Maximum Tokens: {cap}"
+    if "### Correctness:" in asked:
+        return f"### Correctness: {chance.choice('01')}\n### Advice: {core}"
+    if "[Disagree]" in asked:
+        return f"{core}\n{chance.choice(('[Agree]', '[Disagree]'))}"
+    return None
 
 
 def mark(score: float) -> str:

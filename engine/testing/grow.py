@@ -174,6 +174,11 @@ class Flows:
         if n.maybe(3):
             kinds = [t.of(t.number(n.pick(1, 2)), n.member()) for _ in range(n.pick(1, 2))]
             return t.call("team", members=t.listed(*kinds), **self._team_settings(), **more)
+        if n.maybe(8):
+            bounds = {"rounds": t.number(n.pick(1, 2)), "cycles": t.number(n.pick(1, 2))}
+            return t.call(
+                "team", t.number(n.pick(2, 3)), compat=t.name("mas_tts"), **bounds, **more
+            )
         if n.maybe(6):
             more = {"recruit": t.name("recruiter"), **more}
         return t.call("team", n.count(), **self._team_settings(), **more)

@@ -522,8 +522,6 @@ def test_what_a_run_does_not_use_needs_no_permission() -> None:
         'team(3, execute = command("ls"))',
         "team(3, style = work, workspace = shared)",
         "team(3, style = work, claims = lease(10m))",
-        "team(3, compat = mas_tts)",
-        "parallel(3, migrate = every(5)) of team(2)",
         "parallel(3) of writer -> best(by = judge(by = editor))",
         "parallel(3) of writer -> best(by = panel([2 of editor]))",
         "(writer with { tools = [shell] })",

@@ -136,6 +136,7 @@ LEAVES = st.sampled_from(
         'team(3, cycles = 4, order = solver_first, sees = own, execute = contains("yes"), until = consensus)',
         "parallel(3, migrate = every(1)) of team(2, rounds = 3, sees = own) -> best",
         "parallel(2, migrate = every(2)) of team(1, cycles = 2, rounds = 3, sees = last(1)) -> vote",
+        "team(3, compat = mas_tts, rounds = 2)",
         "team(3, order = relay, cycles = 2, ceo = chief, evaluate = assessor)",
     ]
 )
