@@ -6,6 +6,7 @@ from typing import Literal
 
 from .kinds import ON_EXHAUSTED, SEES, SPLIT, STYLE, USE, Spec
 from .types import (
+    BOOL,
     BUDGET,
     CONDITION,
     COUNT,
@@ -162,6 +163,7 @@ _VERIFIERS = (
             _INFLIGHT,
             _USE,
             _FINALISTS,
+            Spec("once", BOOL, "As a tool: what may have been called is not called again", False),
         ),
     ),
     Form("exact", VERIFIER, "The answer, spaces aside, is one of these", (_EXPECTED, _USE)),
@@ -216,8 +218,12 @@ _VERIFIERS = (
         "The mean of several judges",
         (Spec("by", ListOf(ROLE, counted=True), "The judges", required=True),),
     ),
-    Form("all_of", VERIFIER, "The worst of several scores; passed: all pass", (_USE,), rest=VERIFIER),
-    Form("any_of", VERIFIER, "The best of several scores; passed: one passes", (_USE,), rest=VERIFIER),
+    Form(
+        "all_of", VERIFIER, "The worst of several scores; passed: all pass", (_USE,), rest=VERIFIER
+    ),
+    Form(
+        "any_of", VERIFIER, "The best of several scores; passed: one passes", (_USE,), rest=VERIFIER
+    ),
     Form(
         "weighted",
         VERIFIER,
@@ -266,6 +272,12 @@ _OTHERS = (
     ),
     Form("last", Setting("last"), "The last k messages", (Spec("k", COUNT, "k", required=True),)),
     Form("every", Setting("every"), "Every k rounds", (Spec("k", COUNT, "k", required=True),)),
+    Form(
+        "submit",
+        Setting("submit"),
+        "In `tools`: the answer may be submitted so often",
+        (Spec("k", COUNT, "How often", required=True),),
+    ),
     Form("pass", Setting("pass"), "k passes", (Spec("k", COUNT, "k", required=True),)),
     Form(
         "lease",

@@ -73,7 +73,7 @@ def _python(context: Context, bound: Bound) -> Value:
         )
         return BAD
     context.ask("python", ref, bound.at("ref"))
-    return verifier(bound, {"ref": ref})
+    return verifier(bound, {"ref": ref} | ({"once": True} if bound.value("once") is True else {}))
 
 
 def _expecting(context: Context, bound: Bound) -> Value:
@@ -137,7 +137,8 @@ def _command(context: Context, bound: Bound) -> Value:
             "E120", "two files have the same name; each lies in one folder", bound.at("files")
         )
         return BAD
-    return verifier(bound, {"argv": words})
+    args: dict[str, Scalar | tuple[Scalar, ...]] = {"argv": tuple(as_text(one) for one in given)}
+    return verifier(bound, args | ({"files": tuple(files)} if files else {}))
 
 
 def _http(context: Context, bound: Bound) -> Value:
@@ -307,6 +308,7 @@ BUILDERS: Mapping[str, Callable[[Context, Bound], Value]] = {
     "last": _policy,
     "every": _policy,
     "pass": _policy,
+    "submit": _policy,
     "lease": _policy,
     "plateau": _plateau,
 }
