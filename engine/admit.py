@@ -474,6 +474,11 @@ class Admission:
         self._queue.woken.update(dict.fromkeys(self._queue.lines))
         self.turn()
 
+    def drain(self, replica: str, drained: bool) -> None:
+        """Send nothing more to the replicas of that name, or, where drained is False, have them back."""
+        (self.fleet.drain if drained else self.fleet.undrain)(replica)
+        self.turn()
+
     def forget(self, run: str) -> None:
         """The run has ended: no call of it comes any more. Its account is still open."""
         self._queue.forget(run)

@@ -3,7 +3,9 @@
 A call that got no answer is a decision; one that met an interruption waits for the end of the run.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import anyio
@@ -29,6 +31,8 @@ from .outcome import Exhausted, Failed
 from .pool import asking
 from .walk import Here, Walk, budget_mark, no_room, paused_by, recall
 
+# A call so near to its deadline is urgent.
+HURRY_S = 30.0
 # Steps of the loop from a call's answer to the attempt that comes of it; there are about five.
 _STEPS = 12
 
@@ -45,7 +49,16 @@ async def ask(here: Here, call: Call) -> Reply:
         guard.open[mark] = here.address
     await _in_time(here, call)
     with asking(here.pledges, here.part, counts=isinstance(call, ModelCall)):
-        return await _answer(here, call, mark)
+        return await _answer(here, _hurried(here, call), mark)
+
+
+def _hurried(here: Here, call: Call) -> Call:
+    """call, urgent where the deadline of a budget around it is near."""
+    if isinstance(call, ModelCall):
+        due = min((guard.due for guard in here.guards), default=math.inf)
+        if due < anyio.current_time() + HURRY_S:
+            return replace(call, urgency=max(1, call.urgency))
+    return call
 
 
 async def ask_model(here: Here, call: ModelCall) -> ModelReply:

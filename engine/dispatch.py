@@ -247,14 +247,15 @@ async def _with_retries(path: Path, call: Call, request: str) -> Reply:
 def _next_step(path: Path, error: CallError, tries: int, grant: Grant) -> Resend | GiveUp:
     now, model, replica = anyio.current_time(), grant.waiting.pool, grant.replica
     if replica is None:
-        return after(error, tries, waits_for_endpoint=False, chance=path.chance)
+        return after(error, tries, down=False, elsewhere=False, chance=path.chance)
     fleet = path.admission.fleet
     if (
         error.kind == "busy"
     ):  # each endpoint is asked as often as one alone would be: they may all be busy
         tries = -(-tries // fleet.endpoints(model))
-    waits = fleet.waits_for_endpoint(model, replica, now)
-    return after(error, tries, waits_for_endpoint=waits, chance=path.chance)
+    elsewhere = fleet.is_elsewhere(model, replica, now)
+    down = fleet.is_down(replica)
+    return after(error, tries, down=down, elsewhere=elsewhere, chance=path.chance)
 
 
 async def _admitted(path: Path, call: Call, avoid: Replica | None) -> Grant:

@@ -191,8 +191,9 @@ class NodeEnded:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An order from outside reached the run. verb: pause, stop or topup; number: the order's in the store,
-    0 for one given in this process. usd, tokens, calls, seconds: what a topup adds to the run's budget."""
+    """An order from outside reached the run. verb: pause, stop, topup, drain or undrain; number: the order's in
+    the store, 0 for one given in this process. usd, tokens, calls, seconds: what a topup adds to the run's budget.
+    replica: that a drain lets run empty, and an undrain uses again."""
 
     verb: str
     number: int = 0
@@ -200,6 +201,7 @@ class Ordered:
     tokens: int = 0
     calls: int = 0
     seconds: float = 0.0
+    replica: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -313,12 +313,15 @@ class Fleet:
     def _outage_ends(self, site: Site) -> float:
         return inf if site.down_since is None else site.down_since + self._outage_s
 
-    def waits_for_endpoint(self, model: str, replica: Replica, now: float) -> bool:
-        """After a failure there: it is down after it had answered, or another endpoint serves the model."""
+    def is_down(self, replica: Replica) -> bool:
+        """Whether its endpoint is held to be down, after it had answered."""
+        return self._spots[replica].site.down_since is not None
+
+    def is_elsewhere(self, model: str, replica: Replica, now: float) -> bool:
+        """Whether another endpoint than the replica's serves the model."""
         site = self._spots[replica].site
         others = [spot.site for spot in self._pools[model].there if spot.site is not site]
-        open_ = any(other.closed_until <= now for other in others)
-        return site.down_since is not None or open_
+        return any(other.closed_until <= now for other in others)
 
     def endpoints(self, model: str) -> int:
         """How many endpoints serve model, however many replicas each has."""

@@ -43,7 +43,7 @@ from .interpret import run as walk
 from .journal import Journal
 from .ledger import Ledger, Limit
 from .lives import lived
-from .orders import Reins, last_taken, topped, topup
+from .orders import DRAIN, UNDRAIN, Reins, drained, last_taken, topped, topup
 from .outcome import (
     BY_RULE,
     Cancelled,
@@ -149,6 +149,15 @@ class Run:
         """End the run for good with its best so far, once what is in flight has ended. Journaled."""
         self._order(Ordered("stop"))
 
+    def drain(self, replica: str) -> None:
+        """Send nothing more to the replica (its name, or its server's) until `undrain`; calls there end. It holds
+        for all runs of the engine, and for later lives of this one. Journaled."""
+        self._order(Ordered(DRAIN, replica=replica))
+
+    def undrain(self, replica: str) -> None:
+        """Use the replica again. Journaled."""
+        self._order(Ordered(UNDRAIN, replica=replica))
+
     def top_up(self, more: str | Budget) -> None:
         """Add to the bounds of the run's budget, in the dimensions that it has. Journaled."""
         self._order(topup(budget_of(more)))
@@ -237,7 +246,10 @@ async def live(
             access.admission.poke,
             world.longer,
             world.pausing,
+            access.admission.drain,
         )
+        for replica in drained(journal.orders):
+            access.admission.drain(replica, drained=True)
         with run.scope:
             end = await _walked(world)
     except Exception as error:  # a life ends whatever broke it; the error is in its result

@@ -1,10 +1,10 @@
-"""Orders to a run from outside it: pause, stop, topup. They come through the store, or from this process.
+"""Orders to a run from outside it: pause, stop, topup, drain. They come through the store, or from this process.
 
 The rule this file keeps: an order has its effect and its event at once, and each is taken once, in whichever
 life of the run finds it. A pause or a stop that nobody took in the life it was meant for is void.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from podium.dsl.program import Budget
@@ -15,6 +15,7 @@ from .ledger import Amount, Ledger
 from .outcome import STOP
 
 TOPUP = "topup"
+DRAIN, UNDRAIN = "drain", "undrain"
 
 
 def topup(more: Budget) -> Ordered:
@@ -43,6 +44,17 @@ def topped(budget: Budget, order: Ordered) -> Budget:
     )
 
 
+def drained(orders: Iterable[Ordered]) -> list[str]:
+    """The replicas that are drained after orders."""
+    names: dict[str, None] = {}
+    for order in orders:
+        if order.verb == DRAIN:
+            names[order.replica] = None
+        elif order.verb == UNDRAIN:
+            names.pop(order.replica, None)
+    return list(names)
+
+
 def unbounded(budget: Budget, more: Budget) -> tuple[str, ...]:
     """The dimensions that more adds to and budget has no bound in: there a topup changes nothing."""
     names = ("usd", "tokens", "calls", "seconds")
@@ -52,7 +64,7 @@ def unbounded(budget: Budget, more: Budget) -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class Reins:
     """What orders act on in a live run. interrupt: no new call, with a cause; poke: money may be there for
-    calls that wait; longer, pausing: as in World."""
+    calls that wait; longer, pausing: as in World; drain: let a replica run empty, or, with False, have it back."""
 
     journal: Journal
     ledger: Ledger
@@ -61,6 +73,7 @@ class Reins:
     poke: Callable[[], None]
     longer: list[Callable[[float], None]]
     pausing: Mapping[str, Callable[[float], None]]
+    drain: Callable[[str, bool], None]
 
     def obey(self, order: Ordered) -> None:
         """Take order, unless this run took it before."""
@@ -72,6 +85,8 @@ class Reins:
                 self.interrupt("user")
             case "stop":
                 self.interrupt(STOP)
+            case "drain" | "undrain" as verb:
+                self.drain(order.replica, verb == DRAIN)
             case _:
                 self._top_up(order)
 

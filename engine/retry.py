@@ -68,26 +68,32 @@ class GiveUp:
 
 
 def after(
-    error: CallError, tries: int, *, waits_for_endpoint: bool, chance: random.Random
+    error: CallError, tries: int, *, down: bool, elsewhere: bool, chance: random.Random
 ) -> Resend | GiveUp:
     """The next step after error. tries: made so far in this life of the run, from 1.
 
-    waits_for_endpoint: the endpoint answered before and is held to be down, or another one serves the
-    model: admission lets the call go when one is there, so it goes back to the queue at once.
+    down: the endpoint answered before and is held to be down; elsewhere: another one serves the model. Admission
+    lets the call go when one is there, so it goes back to the queue at once. What the server itself says of
+    sending again (`CallError.again`) counts, but another server may be asked once all the same.
     """
+    most = max(TRIES[error.kind], TRIES["server"] if error.again else 0)
+    if error.again is False:
+        return Resend(0.0) if elsewhere and 1 == tries < TRIES[error.kind] else GiveUp()
     match error.kind:
         case "unreachable":
-            return Resend(0.0) if waits_for_endpoint else GiveUp()
-        case "server" if waits_for_endpoint:
+            return Resend(0.0) if down or elsewhere else GiveUp()
+        case "server" if down:
             return Resend(0.0)
         case "mute":
-            return Resend(0.0) if waits_for_endpoint and tries < TRIES["mute"] else GiveUp()
-        case "protocol" if not (error.maybe_paid or waits_for_endpoint):
+            return Resend(0.0) if (down or elsewhere) and tries < most else GiveUp()
+        case "protocol" if not (error.maybe_paid or error.again or down or elsewhere):
             # A proxy's page or a redirect in place of a refusal: it will be the same a second later.
             return GiveUp()
-        case kind if tries >= TRIES[kind]:
+        case _ if tries >= most:
             return GiveUp()
         case "busy" | "verifier":
+            return Resend(0.0)
+        case "server" if elsewhere:
             return Resend(0.0)
         case _:
             asked = min(CLAMP_S, error.retry_after_s or 0.0)

@@ -30,7 +30,8 @@ LEAST_OUTPUT = 64
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where an agent acts and with what: address and ledger account, model, its window and cap in tokens."""
+    """Where an agent acts and with what: address and ledger account, model, its window and cap in tokens; group
+    and urgency as of ModelCall."""
 
     address: str
     account: str
@@ -40,6 +41,7 @@ class Turn:
     sampling: Sampling
     seed: int
     group: str = ""
+    urgency: int = 0
 
 
 def window_of(program: Program, windows: Mapping[str, int], model: str) -> int:
@@ -157,6 +159,7 @@ def request(
         sampling=merged(role.sampling, turn.sampling),
         schema=None if role.output is None or role.tools else schema(role.output),
         group=turn.group,
+        urgency=turn.urgency,
         seed=seed_of(turn.seed, address),
         tools=tools,
     )

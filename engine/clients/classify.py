@@ -39,6 +39,8 @@ _WORDS: tuple[tuple[FailureKind, frozenset[int], re.Pattern[str]], ...] = tuple(
     if rule.words
 )
 
+# OpenAI's word on whether the same request is worth sending again.
+_AGAIN: Mapping[str, bool] = {"true": True, "false": False}
 # 404 and 405 without a word of the protocol are a wrong address more often than a wrong request.
 _ADVICE: Mapping[FailureKind, str] = {
     "credentials": "the key is missing or not accepted",
@@ -76,7 +78,11 @@ def refusal(
     if advice := _ADVICE.get(kind):
         message = f"{where}: {advice} ({status}" + (f": {said})" if said else ")")
     return CallError(
-        kind, message, maybe_paid=paid, retry_after_s=wait if kind in ("busy", "server") else None
+        kind,
+        message,
+        maybe_paid=paid,
+        retry_after_s=wait if kind in ("busy", "server") else None,
+        again=_AGAIN.get(headers.get("x-should-retry", "").strip().lower()),
     )
 
 
@@ -104,17 +110,20 @@ def refusal_inside(
 _NO_TOOLS = re.compile(r"tool choice requires|tools param requires|not support tools", re.I)
 
 
+def refuses_priority(message: str) -> bool:
+    """Whether it is SGLang's word that it takes no priority, which it says with 503."""
+    return "without a priority" in message.lower()
+
+
 def refused_field(status: int, body: bytes, optional: Iterable[str]) -> str | None:
     """Which of the optional fields of our request the server will not have, if that is its complaint."""
-    if status not in (400, 422):
-        return None
     complaint = _complaint(status, body)
-    if complaint is None:
+    if complaint is None or (status not in (400, 422) and not refuses_priority(complaint.message)):
         return None
     named = complaint.param.split(".")[0].split("[")[0]
     words = set(re.findall(r"[a-z_]+", complaint.message.lower()))
     refuses = re.search(
-        r"unsupported|not supported|unknown|unexpected|unrecogni[sz]ed|not permitted|extra",
+        r"unsupported|not supported|not enabled|disabled|unknown|unexpected|unrecogni[sz]ed|not permitted|extra",
         complaint.message,
         re.I,
     )

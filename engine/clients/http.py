@@ -1,6 +1,7 @@
 """The way to real servers: what they serve, and one try of a call. See `Client` in `..call`.
 
-Everything that decides is elsewhere and pure (address, profile, chat, classify); here it is put in order.
+Everything that decides is elsewhere and pure (address, profile, chat, classify); here it is put in order. Of some
+length, as what probing finds out of a server is what sending to it needs.
 """
 
 import os
@@ -10,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from types import MappingProxyType, TracebackType
@@ -28,7 +29,7 @@ from .address import Address, address
 from .body import droppable, request, without
 from .body import headers as affinity
 from .chat import Collector
-from .classify import UNKNOWN, refusal, refused_field, scrubbed
+from .classify import UNKNOWN, refusal, refused_field, refuses_priority, scrubbed
 from .collect import collect
 from .dialects import PROFILES, Profile
 from .discover import choose, context_of, listed, slots_of
@@ -41,6 +42,16 @@ from .textual import calls_in
 from .wire import Answer, Stream, Wire
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The way to a replica. trial: of its model there."""
+
+    replica: Replica
+    profile: Profile
+    place: Address
+    trial: Trial
 
 
 def _quiet(_: str) -> None:
@@ -276,7 +287,7 @@ class HttpClient:
             body = without(body, name, call) or body
         trial = self._trial(replica, profile)
         while True:
-            post = partial(self._post, call, replica, profile, place, body, request_id, trial)
+            post = partial(self._post, call, _Way(replica, profile, place, trial), body, request_id)
             if trial.proven:
                 outcome = await post()
             else:
@@ -307,13 +318,11 @@ class HttpClient:
     async def _post(
         self,
         call: ModelCall,
-        replica: Replica,
-        profile: Profile,
-        place: Address,
+        way: _Way,
         body: Mapping[str, Json],
         request_id: str,
-        trial: Trial,
     ) -> ModelReply | tuple[CallError, str | None]:
+        replica, profile, place, trial = way.replica, way.profile, way.place, way.trial
         headers = {
             **place.headers,
             "Content-Type": "application/json",
@@ -339,7 +348,16 @@ class HttpClient:
             if first:
                 stream.begun = partial(_begun, trial, stream, profile.idle_s)
             collector = Collector(call, profile, replica.name, self._hidden(place))
-            await collect(stream, collector, profile)
+            try:
+                await collect(stream, collector, profile)
+            except CallError as failure:  # SGLang refuses a priority inside of a 200
+                if (
+                    failure.kind == "request"
+                    and "priority" in body
+                    and refuses_priority(failure.message)
+                ):
+                    return failure, "priority"
+                raise
             reply = collector.reply(replica)
             if call.tools and "tools" not in body:
                 reply = calls_in(reply)

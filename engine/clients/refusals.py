@@ -88,8 +88,9 @@ RULES: tuple[Rule, ...] = (
             r"requires moderation",
             r"was flagged",
             r"content management policy",
+            r"without a priority",  # SGLang, if it was started so
         ),
-        said_with=frozenset((400, 403)),
+        said_with=frozenset((400, 403, 503)),
         statuses={501: False},
     ),
     Rule(

@@ -7,11 +7,10 @@ netrc of the environment are not used: a key goes to the address it was meant fo
 
 import asyncio
 import ssl
-import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from types import SimpleNamespace, TracebackType
+from types import TracebackType
 from typing import Self
 
 import aiohttp
@@ -22,10 +21,9 @@ from ..plain import excerpt
 
 CONNECT_S = 10.0
 PROBE_S = 5.0
-# uvicorn, under vLLM and SGLang, closes idle connections after 5 s; a pool must give up earlier.
-KEEP_S = 3.0
-# A connection that the server had closed before it got the request says so within one journey there and back.
-STALE_S = 0.05
+# uvicorn, under vLLM and SGLang, closes idle connections after 5 s, gunicorn after 2 s. A pool must give up
+# earlier: of a request that meets a closing connection nobody can say whether the server saw it.
+KEEP_S = 1.5
 LARGEST_ANSWER = 16 << 20
 _FAILURES = (aiohttp.ClientError, OSError, TimeoutError, ValueError)
 
@@ -139,49 +137,23 @@ class Wire:
     ) -> AsyncGenerator[Stream]:
         """POST body to url. No limit on the whole; idle_s without a byte is `silent`.
 
-        reuse: on a connection that served before; should the server have closed that one meanwhile,
-        the request is sent once more. One that ends later is `cut`, and may be paid. Leaving the block, in
-        whatever way, closes an unread answer.
+        reuse: on a connection that served before, if one is there. A connection that ends without an answer is
+        `cut`: the request is not sent again here, as it may be paid. Leaving the block, in whatever way, closes an
+        unread answer.
         """
         limits = aiohttp.ClientTimeout(
             total=None, connect=self._connect_s, sock_connect=self._connect_s, sock_read=idle_s
         )
         with _translated(where, sent=True):
-            response = await self._posted(url, headers, body, limits, reuse)
+            response = await self._sessions[reuse].post(
+                url, headers=headers, data=body, timeout=limits, allow_redirects=False
+            )
         try:
             yield Stream(response, where)
         except BaseException:
             response.close()
             raise
         response.release()  # back to the pool if it was read to its end, else closed
-
-    async def _posted(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        limits: aiohttp.ClientTimeout,
-        reuse: bool,
-    ) -> aiohttp.ClientResponse:
-        trace = SimpleNamespace(reused=None)
-        session = self._sessions[reuse]
-        for last in (False, True):
-            trace.reused = None
-            try:
-                return await session.post(
-                    url,
-                    headers=headers,
-                    data=body,
-                    timeout=limits,
-                    allow_redirects=False,
-                    trace_request_ctx=trace,
-                )
-            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-                # The server closed an idle connection as we took it from the pool: it saw nothing.
-                if last or trace.reused is None or time.monotonic() - trace.reused > STALE_S:
-                    raise
-                session = self._sessions[False]
-        raise AssertionError("the second try returns or raises")
 
 
 def _session(reuse: bool) -> aiohttp.ClientSession:
@@ -194,21 +166,8 @@ def _session(reuse: bool) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
-        trace_configs=[_reuse_noted()] if reuse else None,  # a trace costs time at each call
         headers={"User-Agent": "podium", "Accept-Encoding": "identity"},
     )
-
-
-def _reuse_noted() -> aiohttp.TraceConfig:
-    """Notes in a request's trace context when it got a connection that served before."""
-
-    async def reused(session: aiohttp.ClientSession, context: SimpleNamespace, _: object) -> None:
-        if context.trace_request_ctx is not None:
-            context.trace_request_ctx.reused = time.monotonic()
-
-    trace = aiohttp.TraceConfig()
-    trace.on_connection_reuseconn.append(reused)
-    return trace
 
 
 def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:

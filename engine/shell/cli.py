@@ -35,9 +35,11 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "pause": ("pause", "Pause a live run; it can be resumed."),
     "stop": ("stop", "End a live run with its best answer so far."),
     "topup": ("topup", "Give a run more budget."),
+    "drain": ("drain", "Have a live run let a replica of a model run empty."),
     "show": ("show", "List runs, or show one, or one node of it."),
     "test": ("test", "Test a program's promises on the simulator."),
     "fleet": ("fleet", "Show the servers of a program's models."),
+    "tasks": ("tasks", "List the task families."),
     "verify": ("verify", "Judge an answer with a task's verifier."),
 }
 _VERBOSE = "podium.verbose"

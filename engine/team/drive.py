@@ -229,6 +229,7 @@ def _job(
     async def body(place: Here) -> Ended:
         place = replace(place, account=account)
         turn = member_turn(state, place, role)
+        turn = replace(turn, urgency=int(len(phase.seats) == 1))  # then all others wait for it
         attempt = await act(partial(ask_model, place), role, messages, turn)
         if phase.part == "solve" and not state.submissions:
             state.provisional.append(attempt)  # should time run out before the team has submitted

@@ -31,7 +31,7 @@ async def lead(state: State, number: int) -> None:
     async def body(here: Here) -> Ended:
         turn = turn_of(here, chief.role, state.flow.model, group=state.here.address)
         cap = chief.role.max_output or min(DEFAULT_OUTPUT, turn.window // 4)
-        turn = replace(turn, max_output=min(cap, turn.window))
+        turn = replace(turn, max_output=min(cap, turn.window), urgency=1)
         messages = _ceo_messages(state, number, chief, turn)
         reply = await ask_model(here, call_of(_shaped(chief), messages, turn))
         if reply.finish == "stop":

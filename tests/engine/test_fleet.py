@@ -12,6 +12,7 @@ from podium.dsl.program import Endpoint, EnvRef, Limits
 from podium.engine.call import CallError, FailureKind, Outage, Replica
 from podium.engine.fleet import Fleet
 from podium.engine.rates import Window
+from podium.engine.site import RETURN_S
 
 
 def replica(number: int, inflight: int = 4, url: str | None = None, model: str = "m") -> Replica:
@@ -172,7 +173,8 @@ def test_another_endpoint_of_the_model_takes_over() -> None:
     places = fleet(one, two)
     places.answered(one, 0.0)
     places.failed(one, CallError("unreachable", "refused"), 0.0)
-    assert places.waits_for_endpoint("m", one, 0.0)
+    assert places.is_elsewhere("m", one, 0.0)
+    assert places.is_down(one)
     for _ in range(4):
         assert places.place("m", "", 1, 0.0) == two
     assert places.refusal("m", 0.0) is None
@@ -263,3 +265,26 @@ def test_two_keys_share_the_slots_and_rates_of_a_server_and_not_its_refusals() -
     fleet.give_back(theirs)
     assert fleet.place("other", "", 1, 2.0) is None  # three calls a minute, whoever's key is used
     assert fleet.place("other", "", 1, 61.0) == theirs
+
+
+def test_a_server_that_could_not_be_reached_is_tried_again_within_seconds_however_often() -> None:
+    places, now = fleet(replica(1)), 0.0
+    places.answered(replica(1), now)
+    for _ in range(12):
+        assert places.place("m", "", 1, now) is not None
+        places.failed(replica(1), CallError("unreachable", "refused"), now)
+        places.give_back(replica(1))
+        opens = places.opens_at("m", 1, now)
+        assert now < opens <= now + RETURN_S
+        now = opens
+
+
+def test_a_slot_whose_call_was_broken_off_is_free_once_the_server_notices() -> None:
+    one = replace(replica(1, inflight=1), works_on_s=2.0)
+    places = fleet(one)
+    places.place("m", "", 1, 0.0)
+    places.give_back(one, 10.0)
+    assert not places.has_place("m", 1, 11.0)
+    assert places.opens_at("m", 1, 11.0) == 12.0
+    places.pass_time(12.0)
+    assert places.has_place("m", 1, 12.0)

@@ -340,3 +340,28 @@ def test_the_field_a_server_will_not_have_is_named(
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     optional = ("max_tokens", "stream_options", "top_k", "min_p", "top_p", "temperature")
     assert refused_field(status, raw, optional) == field
+
+
+@pytest.mark.parametrize(("told", "again"), [("true", True), (" False", False), ("perhaps", None)])
+def test_whether_it_is_worth_sending_again_is_heard(told: str, again: bool | None) -> None:
+    assert refusal(500, {"X-Should-Retry": told}, b"{}", where="h").again is again
+    assert refusal(500, {}, b"{}", where="h").again is None
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "Got priority 1 but Priority scheduling is not enabled."),
+        (
+            503,
+            "Using priority is disabled for this server. Please send a new request without a priority.",
+        ),
+    ],
+)
+def test_a_server_that_takes_no_priority_is_asked_without(status: int, said: str) -> None:
+    body = json.dumps(error(said)).encode()
+    assert refusal(status, {}, body, where="h").kind == "request"
+    assert refused_field(status, body, ("seed", "priority")) == "priority"
+    assert (
+        refused_field(503, json.dumps(error("The queue is full.")).encode(), ("priority",)) is None
+    )

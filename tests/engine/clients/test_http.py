@@ -13,7 +13,6 @@ import pytest
 
 from podium.dsl.program import Endpoint, EnvRef, Limits, Model, Sampling
 from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica, Usage
-from podium.engine.clients import wire
 from podium.engine.clients.http import HttpClient
 from podium.engine.clients.wire import Wire
 from podium.engine.testing.server import Answer, FakeServer, Seen, always, in_turn, json_answer
@@ -576,40 +575,7 @@ async def test_a_client_left_by_cancellation_leaves_nothing_open() -> None:
     gc.collect()  # an unclosed session warns, and warnings are errors
 
 
-async def test_a_connection_the_server_dropped_meanwhile_is_no_failure(
-    client: HttpClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(wire, "STALE_S", 5.0)  # a busy machine is not what this is about
-    served: list[int] = []
-    listing = orjson.dumps({"data": [{"id": "m", "owned_by": "vllm"}]})
-    stream = (
-        b'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-    )
-
-    async def talk(connection: anyio.abc.SocketStream) -> None:
-        async with connection:
-            asked = await connection.receive()
-            while b"\r\n\r\n" not in asked or (b"POST" in asked and not asked.endswith(b"}")):
-                asked += await connection.receive()
-            body, kind = (
-                (stream, b"text/event-stream")
-                if b"POST" in asked
-                else (listing, b"application/json")
-            )
-            served.append(len(body))
-            head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
-            await connection.send(head % (kind, len(body)) + body)
-            # It promised to keep the connection, takes the next request, and closes without a word.
-            await connection.receive()
-
-    async with listening(talk) as url:
-        replica = (await client.probe(model(url)))[0]
-        replies = [await client.send(CALL, replica, "id") for _ in range(4)]
-    assert [reply.text for reply in replies] == ["ok"] * 4
-    assert served == [len(listing), *[len(stream)] * 4]
-
-
-async def test_a_request_whose_server_worked_on_it_and_died_is_not_sent_again_unseen(
+async def test_a_request_whose_connection_ends_without_an_answer_is_not_sent_again_unseen(
     client: HttpClient,
 ) -> None:
     posts: list[int] = []
@@ -629,8 +595,7 @@ async def test_a_request_whose_server_worked_on_it_and_died_is_not_sent_again_un
                     body, kind = (stream, b"text/event-stream")
                     posts.append(len(posts))
                 if len(posts) == 2:
-                    await anyio.sleep(0.2)  # it reads the prompt, and dies without a byte
-                    return
+                    return  # it got the request, and perhaps read the prompt
                 head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
                 await connection.send(head % (kind, len(body)) + body)
 

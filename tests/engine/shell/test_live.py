@@ -84,6 +84,8 @@ def test_a_detached_run_is_listed_topped_up_paused_resumed_and_stopped(
     [listed] = answer_of("ps")["runs"]
     assert (listed["run"], listed["pid"]) == (started["run"], started["pid"])
     assert answer_of("topup", started["run"], "[10 calls]")["taken"]
+    assert answer_of("drain", "elsewhere:8000", started["run"])["taken"]
+    assert answer_of("drain", "elsewhere:8000", "--back")["taken"]
     assert answer_of("pause")["taken"]
     until(lambda: not is_live())
     asked = len(server.calls)

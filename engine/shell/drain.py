@@ -1,0 +1,34 @@
+"""`podium drain`: a live run sends nothing more to a replica of a model, or uses it again."""
+
+import click
+
+from ..event import Ordered
+from ..orders import DRAIN, UNDRAIN
+from .options import json_option, store_option
+from .ordering import give, say
+from .safe import safe_line
+
+
+@click.command(
+    short_help="Have a live run let a replica of a model run empty.",
+    epilog="Example: podium drain 10.0.0.7:8000; podium drain 10.0.0.7:8000 --back",
+)
+@click.argument("replica")
+@click.argument("run", required=False)
+@click.option("--back", is_flag=True, help="Use the replica again.")
+@store_option
+@json_option
+def command(replica: str, run: str | None, back: bool, store: str, as_json: bool) -> None:
+    """Have RUN (default: the only live one) send nothing more to REPLICA, as `podium fleet` names it: calls that
+    are there end, all others go to the model's other replicas, or wait if it has none. It stays so until it is
+    taken back, also when the run is resumed."""
+    given = give(store, run, Ordered(UNDRAIN if back else DRAIN, replica=replica))
+    name = safe_line(replica, 60)
+    if back:
+        text = f"Run {given.run.id} uses {name} again."
+    else:
+        text = (
+            f"Run {given.run.id} sends nothing more to {name}; what is there ends."
+            f"\nUse it again: podium drain {name} {given.run.id} --back"
+        )
+    say(given, text, as_json=as_json)
