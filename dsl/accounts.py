@@ -7,7 +7,7 @@ from .draft import Draft, nodes, roles
 from .evaluate import Evaluator
 from .nouns import SOME_PRICE
 from .problem import Label
-from .program import Budget, Flow, Limited, Model, Parallel, Price, subflows
+from .program import Budget, Flow, Limited, Model, Parallel, subflows
 from .reading import written
 from .source import EXPRESSION, Place
 from .values import Quantity
@@ -145,10 +145,11 @@ def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> No
             "E306",
             f"a dollar budget cannot be kept: the price of model `{unpriced[0]}` is unknown",
             place,
-            help="give the model a `price = { … }`, or `price = none` if it is free",
+            help="give the model a `price = { … }`, or `price = none` if it is free; or let "
+            "`pip install 'podium[prices]'` know it, as it does those of many hosts",
             secondary=_model(evaluator, unpriced[0]),
         )
-    paid = [name for name, model in used.items() if model.price not in (Price(), SOME_PRICE)]
+    paid = [name for name, model in used.items() if not model.is_free and model.price != SOME_PRICE]
     if paid and draft.budget == Budget() and not draft.by:
         add = f"add `budget = {'[2M tokens, 30m]' if unpriced else '[$5, 30m]'}` to the run"
         if draft.place.source.name == EXPRESSION:

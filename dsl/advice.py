@@ -7,7 +7,7 @@ from .bounds import bounds
 from .draft import EMBEDDED, Draft, nodes, roles
 from .evaluate import Evaluator
 from .problem import Label
-from .program import Budget, Limited, Model, Price, Reduce, Verifier
+from .program import Budget, Limited, Model, Reduce, Verifier
 from .source import Place
 
 # --- judges --------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def spare(
 ) -> None:
     """W604 for dollars where every model is free, for more calls than there can be, and for a share of all."""
     own = [model for model in used.values() if model != EMBEDDED]
-    if dollars is not None and own and all(model.price == Price() for model in used.values()):
+    if dollars is not None and own and all(model.is_free for model in used.values()):
         help_ = "leave the dollars out; tokens, calls or a time can end a run of free models"
         _never(evaluator, "the dollars of this budget can", "every model is free", dollars, help_)
     most = bounds(draft.flow).most * MOST_TRIES

@@ -10,6 +10,7 @@ from typing import Literal, cast
 
 from . import syntax as s
 from .parse import parse
+from .prices import PRICE_OF
 from .scope import mentioned
 from .source import Source, Span
 
@@ -45,7 +46,7 @@ def _told(
 ) -> Iterator[Change]:
     for name in dict.fromkeys([*before, *after]):
         was, now = before.get(name), after.get(name)
-        if was == now:
+        if was == now or name.startswith(PRICE_OF):
             continue
         if was is None or now is None or not _is_program(name):
             what = _what(was, now)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from . import draft as drafts
-from . import syntax, trials
+from . import prices, syntax, trials
 from .accept import finished, models
 from .check import in_order, problems_of
 from .draft import Draft
@@ -177,7 +177,7 @@ def _draft(evaluator: Evaluator, main: Module, choice: Choice) -> Draft:
     if choice.task is not None:
         draft = replace(draft, tasks=_task(evaluator, main, choice.task))
     if choice.default_model is not None:
-        draft = replace(draft, model=choice.default_model)
+        draft = replace(draft, model=prices.listed(evaluator, choice.default_model))
     return draft
 
 

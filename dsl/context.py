@@ -61,6 +61,10 @@ class Context(Protocol):
         """Where the noun that thing was built from gives the field; None for what was not built from one."""
         ...
 
+    def price_text(self, served: str, url: str | None) -> str | None:
+        """The listed price of such a model, as `prices.written` has it."""
+        ...
+
     def raw(self, expr: syntax.Expr, scope: Scope, want: Type) -> Value:
         """What expr stands for, before it is converted."""
         ...

@@ -493,6 +493,13 @@ class Evaluator:
         self.texts[name] = Source(name, text)
         return text
 
+    def price_text(self, served: str, url: str | None) -> str | None:
+        found = self.library.price(served, url)
+        if found is None:
+            return None
+        self.texts[found[0]] = Source(*found)
+        return found[1]
+
     def error(
         self,
         code: str,

@@ -84,6 +84,11 @@ class Library(Protocol):
         """The task `family("name", …)`: a problem that ships with its verifier."""
         ...
 
+    def price(self, served: str, url: str | None) -> tuple[str, str] | None:
+        """The name and the text (`prices.written`) of a listed price: of the model served under this name at url,
+        which is None where `openai(…)` gives none. None where no list has it."""
+        ...
+
 
 @dataclass(frozen=True)
 class MemoryLibrary:
@@ -109,3 +114,6 @@ class MemoryLibrary:
         if name not in self.families:
             raise no_family(name, self.families)
         return self.families[name]
+
+    def price(self, served: str, url: str | None) -> tuple[str, str] | None:
+        return None

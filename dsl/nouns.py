@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 
-from . import prefixes, tools
+from . import prefixes, prices, tools
 from .context import Context
 from .convert import budget_of
 from .fields import Got
@@ -15,6 +15,7 @@ from .program import (
     Model,
     OutputField,
     Price,
+    Rent,
     Role,
     Sampling,
     Scalar,
@@ -40,7 +41,7 @@ def build_model(context: Context, noun: Noun, got: Got) -> Model:
     """The model that the fields describe, or the one that stands in for it."""
     name = context.model_name(noun)
     if name in context.models:
-        return replace(context.models[name], name=name)
+        return prices.listed(context, replace(context.models[name], name=name))
     endpoints = tuple(e for e in items(got.value("endpoint")) if isinstance(e, Endpoint))
     window = got.value("context")
     model = Model(
@@ -51,11 +52,9 @@ def build_model(context: Context, noun: Noun, got: Got) -> Model:
         _limits(context, got.value("limits")),
         sampling(got.value("sampling")),
         _profile(got.value("profile")),
+        _rent(context, got) if got.given("rent") else None,
     )
-    if got.given("rent"):
-        _check_rent(context, got)
-        context.mark(model, (Later(f"`rent` of model `{noun.name}`", got.at("rent")),))
-    return model
+    return prices.listed(context, model)
 
 
 def _price(context: Context, got: Got, endpoints: tuple[Endpoint, ...]) -> Price | None:
@@ -64,7 +63,7 @@ def _price(context: Context, got: Got, endpoints: tuple[Endpoint, ...]) -> Price
         price = got.value("price")
         return Price() if price is None else _tiers(context, price, got.at("price"))
     if not got.lacks("rent"):
-        return None
+        return Price()
     if not endpoints or any(isinstance(e, Unknown) for e in items(got.value("endpoint"))):
         return SOME_PRICE
     return Price() if all(_is_here(e) for e in endpoints) else None
@@ -137,9 +136,14 @@ def _per_million(context: Context, value: Value, place: Place) -> int:
     return 0
 
 
-def _check_rent(context: Context, got: Got) -> None:
+def _rent(context: Context, got: Got) -> Rent | None:
+    rent: Rent | None = None
     match got.value("rent"):
-        case Ratio(amount=Quantity("usd"), unit=Quantity("time")) | Unknown():
+        case Ratio(amount=Quantity("usd", micro), unit=Quantity("time", seconds)) if (
+            micro >= 0 and seconds > 0
+        ):
+            rent = Rent(int(micro), float(seconds)) if micro else None
+        case Unknown():
             pass
         case _:
             context.error("E308", "rent is dollars per time", got.at("rent"), help="`$3 per 1h`")
@@ -147,6 +151,7 @@ def _check_rent(context: Context, got: Got) -> None:
         context.error(
             "E212", "a model has a price or a rent, not both", got.at("rent"), help="delete one"
         )
+    return rent
 
 
 def _limits(context: Context, value: Value) -> Limits:

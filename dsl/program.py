@@ -89,6 +89,14 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
+class Rent:
+    """usd micro-dollars for so many seconds of each replica."""
+
+    usd: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What a model's endpoints bear: calls in flight; (count, seconds) windows of calls and tokens."""
 
@@ -167,7 +175,11 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """price None is unknown (a dollar budget then refuses); context None is asked of the server."""
+    """price None is unknown (a dollar budget then refuses); context None is asked of the server.
+
+    rent: what its replicas cost by the time that the run is live; its tokens then cost nothing.
+    priced_by: whose list the price is from, and of when; "" where the file gives it.
+    """
 
     name: str
     endpoints: tuple[Endpoint, ...]
@@ -176,6 +188,13 @@ class Model:
     limits: Limits = Limits()
     sampling: Sampling = Sampling()
     profile: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+    rent: Rent | None = None
+    priced_by: str = ""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether calls of it, and the time in which they are made, are known to cost nothing."""
+        return self.price == Price() and self.rent is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import orjson
 
 from . import earlier
 from .call import Pausing
-from .event import KINDS, CallAnswered, CallFailed, Stamped, body, from_body, kind_of
+from .event import KINDS, CallAnswered, CallFailed, Rented, Stamped, body, from_body, kind_of
 from .ledger import NOTHING, Amount
 from .lock import is_still
 from .records import Entry, RecordRow, events
@@ -91,7 +91,7 @@ class Ending:
 def entry_of(stamped: Stamped) -> Entry:
     """The event as a record has it."""
     event = stamped.event
-    spent = event.spent if isinstance(event, CallAnswered | CallFailed) else NOTHING
+    spent = event.spent if isinstance(event, CallAnswered | CallFailed | Rented) else NOTHING
     return Entry(stamped.time, CODES[kind_of(event)], body(event), spent)
 
 

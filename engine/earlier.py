@@ -64,7 +64,7 @@ def upgrade(schema: int, codes: Mapping[str, int]) -> str:
 
 def records(db: sqlite3.Connection, codes: Mapping[str, int]) -> Iterator[RecordRow]:
     """The events of schema 4 as records."""
-    settles = codes["call_answered"], codes["call_failed"]
+    settles = [codes[kind] for kind in ("call_answered", "call_failed", "rented")]
     record: Record | None = None
     for id_, time, code, address, kept in db.execute(
         "select id, time, code, address, body from events order by id"

@@ -204,6 +204,24 @@ class Ordered:
     replica: str = ""
 
 
+# So much rent is held ahead at the least. What a kill may lose is charged as so much.
+RENT_AHEAD_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rented:
+    """Rent of the run's models, on its account: spent since the last such event, held for what comes.
+
+    ahead: micro-dollars that RENT_AHEAD_S cost. lost: the charge is a bound, of a life that was killed.
+    """
+
+    account: str
+    spent: Amount
+    held: Amount
+    ahead: int
+    lost: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class RunEnded:
     """outcome as of the whole run; resumable: it can be taken up again."""
@@ -234,6 +252,7 @@ Event = (
     | RunEnded
     | Unflagged
     | Measured
+    | Rented
 )
 
 KINDS: dict[str, type[Event]] = {
@@ -253,6 +272,7 @@ KINDS: dict[str, type[Event]] = {
     "run_ended": RunEnded,
     "unflagged": Unflagged,
     "measured": Measured,
+    "rented": Rented,
 }
 _NAMES = {cls: name for name, cls in KINDS.items()}
 # Read once: dataclasses.asdict copies what it meets, which was half the time of a call.
@@ -265,8 +285,14 @@ def kind_of(event: Event) -> str:
 
 
 def is_afterword(event: Event) -> bool:
-    """Whether event tells of an earlier life: a lost try, noted before the next life starts its clock."""
-    return isinstance(event, CallFailed) and event.kind == "lost"
+    """Whether event tells of an earlier life: a lost try or rent, noted before the next life starts its clock."""
+    match event:
+        case CallFailed(kind=kind):
+            return kind == "lost"
+        case Rented(lost=lost):
+            return lost
+        case _:
+            return False
 
 
 def body(event: Event) -> dict[str, Any]:

@@ -8,7 +8,7 @@ One file of some length: each event touches several of the figures, which must a
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Literal, assert_never
 
@@ -27,6 +27,7 @@ from .event import (
     NodeEnded,
     NodeStarted,
     Ordered,
+    Rented,
     RunEnded,
     RunStarted,
     Said,
@@ -37,7 +38,7 @@ from .event import (
 )
 from .fates import NO_TRIES, Fates, Tries, one
 from .orders import topped
-from .spend import NO_SPEND, spend_of, unpriced
+from .spend import NO_SPEND, rented, spend_of, unpriced
 from .spend import Spend as Spend
 
 BASELINE = "baseline"  # the kind of the node that scores a task's
@@ -111,10 +112,10 @@ class Baseline:
 class Fold:
     """Feed it events in order; an event whose number it has seen changes nothing.
 
-    unpriced: names of the models whose price is unknown. better: the task's.
+    unpriced, rented: names of the models whose price is unknown, and of those with a rent. better: the task's.
     budget: the run's own, as its first account was opened with.
     scores: by the attempt's address and the verifier's name.
-    outside: what no node spent itself: calls made before any node had started.
+    outside: what no node spent itself: the rent, and calls made before any node had started.
     busy: the branch in which something was done last.
     flags: of the attempts that have some, by address. unflagged: the best attempt without one, where `best` has
     one. measured: the finalists whose scores are random, by address.
@@ -145,6 +146,7 @@ class Fold:
         default_factory=dict[tuple[str, int], CallIntended]
     )
     _fates: Fates = field(default_factory=Fates)
+    rented: frozenset[str] = frozenset()
     _before_s: float = 0.0
     _began: float | None = None
     _last: float = 0.0
@@ -199,6 +201,9 @@ class Fold:
                 self.budget = self.budget or Budget(usd, tokens, calls, seconds)
             case Ordered():
                 self.budget = None if self.budget is None else topped(self.budget, event)
+            case Rented(spent=spent):
+                rent = Spend(spent, rent=spent.usd)
+                self.total, self.outside = self.total.plus(rent), self.outside.plus(rent)
             case Decided():
                 pass
             case _:
@@ -300,6 +305,8 @@ class Fold:
         fate = self._fates.ended(intent, event)
         tries = NO_TRIES if fate is None else one(fate)
         spend = spend_of(event, model, self.unpriced, tries)
+        if model in self.rented:
+            spend = replace(spend, rented_ms=round(event.seconds * 1000))
         self._spend(event.address, spend)
 
     def _again(self, intent: CallIntended) -> None:
@@ -403,7 +410,8 @@ class Fold:
 
 def fold_for(program: Program) -> Fold:
     """An empty fold that knows which prices are unknown, and the direction of the program's task."""
-    return Fold(unpriced(program), program.tasks[0].better if program.tasks else "higher")
+    better = program.tasks[0].better if program.tasks else "higher"
+    return Fold(unpriced(program), better, rented=rented(program))
 
 
 def fold(events: Iterable[Stamped], unpriced: frozenset[str] = frozenset()) -> Fold:

@@ -19,8 +19,8 @@ from .value import Attempt
 
 @dataclass(frozen=True, slots=True)
 class TimeUp:
-    """Where a deadline struck: the calls in the air, the attempts there were, what struck (`time` or `by`), and
-    which attempts had a verdict."""
+    """Where a deadline struck: the calls in the air, the attempts there were, what struck (`time`, `by`, or
+    `usd` where that was rent), and which attempts had a verdict."""
 
     open: frozenset[str]
     attempts: frozenset[str]
@@ -44,8 +44,9 @@ def _by_value(_: str, asker: str) -> str:
 class Guard:
     """A budget with a policy, around the nodes below it.
 
-    seconds: its time as declared; ends: when that is up; by: when its deadline by the clock comes, both on
-    the loop's clock. open: calls in the air, with the address of who asks.
+    seconds: its time as declared; ends: when that is up; by: when its deadline by the clock comes; paid: until
+    when the rent of its models is held, all three on the loop's clock.
+    open: calls in the air, with the address of who asks.
     cut: where time ran out in an earlier life; it is up again once the same calls are reached and the same
     attempts are there, with the verdicts they had. fails: how it ended there, if it failed under
     `on_exhausted = fail` or the run was stopped.
@@ -59,6 +60,7 @@ class Guard:
     cut: TimeUp | None = None
     ends: float = math.inf
     by: float = math.inf
+    paid: float = math.inf
     fails: Outcome | None = None
     ended: Outcome | None = None
     refused: Exhausted | None = None
@@ -74,18 +76,20 @@ class Guard:
 
     @property
     def due(self) -> float:
-        return min(self.ends, self.by)
+        return min(self.ends, self.by, self.paid)
 
     @property
     def fails_by_time(self) -> bool:
         """Whether it is to fail where its time is up. (A deadline by the clock ends a run; it never fails one.)"""
-        return self.policy == "fail" and self.dimension == "time"
+        return self.policy == "fail" and self.dimension in ("time", "usd")
 
     @property
     def dimension(self) -> str:
         """What is up when time is up."""
         if self.cut is not None:
             return self.cut.dimension
+        if self.paid < min(self.ends, self.by):
+            return "usd"
         return "by" if self.by < self.ends else "time"
 
     def allow(self, now: float) -> None:
@@ -148,3 +152,23 @@ class Guard:
         if attempts:
             self.attempts.drop_below(nodes)
         self.check()
+
+    def rented(self, paid: float, now: float) -> None:
+        """Rent is held until paid. What is on its way back to where it was cut asks no model, and needs none."""
+        if self.cut is None and paid != self.paid:
+            self.paid = paid
+            if self.due > now:
+                self.scope.deadline = self.due
+
+
+@dataclass(slots=True, eq=False)
+class Lease:
+    """Until when the rent of a run's models is held, on the loop's clock. guards: of the run's own budget."""
+
+    paid: float = math.inf
+    guards: list[Guard] = field(default_factory=list[Guard])
+
+    def extend(self, paid: float, now: float) -> None:
+        self.paid = paid
+        for guard in self.guards:
+            guard.rented(paid, now)

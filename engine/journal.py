@@ -264,6 +264,8 @@ class Journal:
                 told(stamped)
         for intent in tuple(self._past.open.values()):
             told(self._append(_lost(intent)))
+        if (rent := self._past.lost_rent()) is not None:
+            told(self._append(rent))
 
     def restore(self, ledger: Ledger) -> None:
         """Bring ledger to what this run has spent. Doing it again, or on a ledger that saw an earlier

@@ -53,7 +53,10 @@ class Charge(NamedTuple):
 
 @dataclass(slots=True)
 class Account:
-    """spent: settled; held: what live tries may still cost, worst case; overrun: spent above any hold."""
+    """spent: settled; held: what live tries may still cost, worst case; overrun: spent above any hold.
+
+    lasting: what of held is not given back before the account's end, as rent.
+    """
 
     name: str
     parent: "Account | None"
@@ -61,6 +64,7 @@ class Account:
     spent: Amount = NOTHING
     held: Amount = NOTHING
     overrun: Amount = NOTHING
+    lasting: Amount = NOTHING
 
     def upwards(self) -> "Iterator[Account]":
         """This account, its parent, and so on to the root."""
@@ -72,11 +76,15 @@ class Account:
 
 @dataclass(slots=True)
 class Hold:
-    """The worst case of one try, held on account and all its ancestors until it is settled."""
+    """The worst case of one try, held on account and all its ancestors until it is settled.
+
+    lasting: it is none of a try, but of all the account's time: `extend` and `draw` change it meanwhile.
+    """
 
     account: Account
     amount: Amount
     settled: bool = False
+    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +140,7 @@ class Ledger:
         chain = list(self.accounts[name].upwards())
         waiting: Refused | None = None
         for account in chain:
-            if dimension := _lacks(account, amount, account.spent):
+            if dimension := _lacks(account, amount, account.spent.plus(account.lasting)):
                 return Refused(account.name, dimension, final=True)
             if waiting is None and (
                 dimension := _lacks(account, amount, account.spent.plus(account.held))
@@ -150,10 +158,36 @@ class Ledger:
             return
         hold.settled = True
         over = Amount(*(max(0, a - h) for a, h in zip(actual, hold.amount, strict=True)))
+        if hold.lasting:
+            hold.account.lasting = hold.account.lasting.minus(hold.amount)
         for account in hold.account.upwards():
             account.held = account.held.minus(hold.amount)
             account.spent = account.spent.plus(actual)
             account.overrun = account.overrun.plus(over)
+
+    def last(self, name: str) -> Hold:
+        """A lasting hold of nothing yet. Those who wait for money need not wait for it, but above the account,
+        whose other runs may well outlast it."""
+        return Hold(self.accounts[name], NOTHING, lasting=True)
+
+    def extend(self, hold: Hold, more: Amount) -> bool:
+        """Hold more (or less, where it is negative) in a lasting hold; whether there was room for it."""
+        chain = list(hold.account.upwards())
+        if any(_lacks(account, more, account.spent.plus(account.held)) for account in chain):
+            return False
+        self._move(hold, more)
+        return True
+
+    def draw(self, hold: Hold, actual: Amount) -> None:
+        """Charge actual, which a lasting hold has, to it."""
+        self._move(hold, NOTHING.minus(actual))
+        self.charge(hold.account.name, actual)
+
+    def _move(self, hold: Hold, more: Amount) -> None:
+        hold.amount = hold.amount.plus(more)
+        hold.account.lasting = hold.account.lasting.plus(more)
+        for account in hold.account.upwards():
+            account.held = account.held.plus(more)
 
     def release(self, hold: Hold) -> None:
         """End hold without a charge."""

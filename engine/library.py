@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import cast
 
 from podium.dsl.library import ArgumentError, LibraryError, no_family, resolve, standard
+from podium.dsl.prices import text_name
 from podium.dsl.program import Scalar, Task
 from podium.dsl.source import Source
+
+from .clients.address import VENDOR_URL
+from .prices import price_text
 
 ALLOWED_KINDS = ("env", "file", "python", "host")
 _MARKS = ("podium.toml", ".git")
@@ -24,9 +28,13 @@ _MOST_BYTES = 64_000_000  # of one text: a prompt is far shorter, a large set of
 
 @dataclass(frozen=True, slots=True)
 class DiskLibrary:
-    """The texts around the program at path main; a name that is no path (`<expression>`) is this folder."""
+    """The texts around the program at path main; a name that is no path (`<expression>`) is this folder.
+
+    base: where `openai(…)` goes that gives no address, if that is not the vendor's.
+    """
 
     main: str
+    base: str | None = None
 
     def module(self, name: str, *, is_file: bool, importer: str) -> Source:
         if not is_file:
@@ -39,6 +47,11 @@ class DiskLibrary:
 
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
         return family(name, args)
+
+    def price(self, served: str, url: str | None) -> tuple[str, str] | None:
+        at = url or self.base or VENDOR_URL
+        text = price_text(served, at)
+        return None if text is None else (text_name(served, url or ""), text)
 
     @property
     def root(self) -> Path:
@@ -97,6 +110,10 @@ class StoredLibrary:
 
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
         return family(name, args)
+
+    def price(self, served: str, url: str | None) -> tuple[str, str] | None:
+        name = text_name(served, url or "")
+        return next(((name, one.text) for one in self.sources if one.name == name), None)
 
     def _source(self, name: str) -> Source:
         for source in self.sources:

@@ -58,6 +58,7 @@ from .outcome import (
     reason,
     word,
 )
+from .rent import Rental, rate
 from .result import Recorded, RunResult
 from .retry import LATER
 from .reuse import Reuse
@@ -108,6 +109,7 @@ class Run:
     reins: Reins | None = None
     reuse: Reuse | None = None
     pace: Pace = anyio.lowlevel.checkpoint
+    rental: Rental | None = None
     _ended: anyio.Event = field(default_factory=anyio.Event)
     _result: RunResult | None = None
     _error: Exception | None = None
@@ -238,6 +240,10 @@ async def live(
             _world(run, journal, access, ledger, verify, tools),
             by=_ends_by(run.program, journal, now),
         )
+        rental = _rental(run, journal, ledger, world, access.admission.poke)
+        if rental is not None:
+            run.rental = rental
+            rental.begin()
         run.reins = Reins(
             journal,
             ledger,
@@ -256,6 +262,8 @@ async def live(
         end = End(_broken(journal, error), error=None if journal.broken else error)
     finally:
         run.reins = None
+        if run.rental is not None:
+            run.rental.close()
         with anyio.CancelScope(shield=True):
             await _close(run, journal, end, before + now() - began)
 
@@ -275,6 +283,27 @@ def _begin(run: Run, journal: Journal, ledger: Ledger, windows: Mapping[str, int
         ledger.open(run.id, limit, run.account)
         journal.emit(AccountOpened(run.id, run.account or "", *limit, budget.seconds))
     ledger.accounts[run.id].limit = limit
+
+
+def _rental(
+    run: Run, journal: Journal, ledger: Ledger, world: World, poke: Callable[[], None]
+) -> Rental | None:
+    """The rent of this life, where a model has one."""
+    per_s, now = rate(run.program.models), anyio.current_time()
+    if not per_s:
+        return None
+    seconds = run.program.budget.seconds
+    ends = math.inf if seconds is None else now + seconds - world.lived.get(run.id, 0.0)
+    hold = ledger.last(run.id)
+    rental = Rental(journal, ledger, hold, per_s, world.lease, min(ends, world.by), poke, since=now)
+    world.longer.append(rental.lengthen)
+    return rental
+
+
+async def pay(run: Run, scope: anyio.CancelScope) -> None:
+    """Settle the rent of run as time goes by, until scope is cancelled."""
+    if run.rental is not None:
+        await run.rental.pay(scope)
 
 
 def _broken(journal: Journal, error: Exception) -> Outcome:

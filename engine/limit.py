@@ -14,7 +14,7 @@ from .branches import open_account
 from .guard import Guard, TimeUp
 from .ledger import Limit
 from .orders import topped
-from .outcome import Exhausted, Failed, Outcome, Passed, Stopped
+from .outcome import BUDGETS, Exhausted, Failed, Outcome, Passed, Stopped
 from .reduce import best, order, vote
 from .value import Attempt, Value
 from .verdicts import judge_all
@@ -47,6 +47,7 @@ async def limited(
     if account is not None:
         here.walk.own = guard
         here.world.longer.append(guard.lengthen)
+        here.world.lease.guards.append(guard)
     elif policy == "pause":
         here.world.pausing[name] = guard.lengthen
     ended: Ended | None = None
@@ -69,7 +70,8 @@ def _guard(here: Here, account: str, policy: OnExhausted, seconds: float | None)
     cut = failed or stopped or _earlier(here, account, "time_up")
     ends = _deadline(here, account, seconds, cut)
     by = here.world.by if of_run and cut is None else math.inf
-    guard = Guard(account, here.address, policy, anyio.CancelScope(), seconds, cut, ends, by)
+    paid = here.world.lease.paid if of_run and cut is None else math.inf
+    guard = Guard(account, here.address, policy, anyio.CancelScope(), seconds, cut, ends, by, paid)
     if failed is not None:
         guard.fails = Failed("budget", failed.dimension)
     elif stopped is not None:
@@ -150,8 +152,8 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
             around.forget({here.address})
         guard.attempts.clear()
         return Ended(guard.ended)
-    if guard.policy == "pause" and guard.dimension == "time":  # a moment that has passed stays so
-        await here.walk.pause("budget", paused_by(here, guard.account, "time"))
+    if guard.policy == "pause" and guard.dimension != "by":  # a moment that has passed stays so
+        await here.walk.pause("budget", paused_by(here, guard.account, guard.dimension))
     _keep_to(here, guard)
     mark = budget_mark(here, "time_up", guard.account, here.address)
     here.recorder.decide(here.address, mark, guard.now)
@@ -160,7 +162,8 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
     if guard.fails_by_time:
         guard.attempts.clear()
         of = here.world.named.shown(guard.account)
-        guard.ended = Failed("budget", f"the time budget of {of} is up")
+        what = BUDGETS.get(guard.dimension, guard.dimension)
+        guard.ended = Failed("budget", f"the {what} budget of {of} is up")
         return Ended(guard.ended)
     return Ended(Exhausted(guard.account, guard.dimension))
 

@@ -3,23 +3,27 @@
 A live run adds to the same fold, so both lives agree.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import orjson
 
 from .event import (
+    RENT_AHEAD_S,
     AccountOpened,
     CallAnswered,
     CallFailed,
     CallIntended,
     Decided,
     Ordered,
+    Rented,
     RunEnded,
     RunStarted,
     Stamped,
+    is_afterword,
 )
-from .ledger import Amount, Charge
+from .ledger import NOTHING, Amount, Charge
 from .retry import LATER
 
 
@@ -38,6 +42,7 @@ class Past:
     judged: the addresses of verdicts since a model last answered. A run that failed and can be taken up
     begins there again, as the server may answer now: no paid answer depends on them. A verdict on the
     same content stays known by that.
+    rent: the last of it, and when, where more is held; last: when the last event of a life was.
     """
 
     lives: int = 0
@@ -53,6 +58,8 @@ class Past:
     orders: list[Ordered] = field(default_factory=list[Ordered])
     fresh: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
     judged: list[str] = field(default_factory=list[str])
+    rent: tuple[Rented, float] | None = None
+    last: float = 0.0
 
     def add(self, stamped: Stamped) -> None:
         match stamped.event:
@@ -87,15 +94,33 @@ class Past:
                 self.judged.clear()
             case Ordered() as event:
                 self.orders.append(event)
+            case Rented() as event:
+                self._charge(event.account, event.spent)
+                self.rent = None if event.held == NOTHING else (event, stamped.time)
             case _:
                 pass
+        if not is_afterword(stamped.event):
+            self.last = stamped.time
+
+    def lost_rent(self) -> Rented | None:
+        """What is charged of the rent of a life that was killed: what is held ahead, or what the time since the
+        last settlement cost, if that is more."""
+        if self.rent is None:
+            return None
+        rent, time = self.rent
+        parts = max(1.0, (self.last - time) / RENT_AHEAD_S)
+        usd = min(rent.held.usd, math.ceil(rent.ahead * parts))
+        return Rented(rent.account, Amount(usd=usd), NOTHING, rent.ahead, lost=True)
 
     def _end(self, event: CallAnswered | CallFailed) -> CallIntended:
         intent = self.open.pop((event.address, event.try_))
         over = Amount(*(max(0, s - h) for s, h in zip(event.spent, intent.held, strict=True)))
-        had = self.charges.get(event.account, Charge())
-        self.charges[event.account] = Charge(had.spent.plus(event.spent), had.overrun.plus(over))
+        self._charge(event.account, event.spent, over)
         return intent
+
+    def _charge(self, account: str, spent: Amount, over: Amount = NOTHING) -> None:
+        had = self.charges.get(account, Charge())
+        self.charges[account] = Charge(had.spent.plus(spent), had.overrun.plus(over))
 
 
 def _may_answer_later(event: Decided) -> bool:

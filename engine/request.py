@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from podium.dsl import prices
 from podium.dsl.compile import Choice, compile_run
 from podium.dsl.library import Library
 from podium.dsl.problem import Problem, ProgramError
@@ -17,6 +18,7 @@ from podium.dsl.source import Source
 from .clock import clock_of
 from .plan import plan
 from .plan.amounts import Amounts
+from .rent import rate
 
 NO_BUDGET = "E310"
 # A bound that never binds: what a run without a budget is planned with.
@@ -122,6 +124,8 @@ def _priced(
         program, _ = _compiled(replace(request, budget=BOUNDLESS), library, allow, default_url)
     except ProgramError:
         return problem  # there are other mistakes, which are reported beside it
+    if rate(program.models):  # what a rent comes to hangs on a time, which is what lacks
+        return problem
     written = request.expression is None
     return replace(problem, help=suggestion(plan(program).total, written=written))
 
@@ -159,7 +163,7 @@ def to_json(request: Request) -> dict[str, Any]:
                 "url": choice.url,
                 "name": choice.name,
                 "served": choice.served,
-                "price": None if choice.price is None else _price(choice.price),
+                "price": None if choice.price is None else prices.to_json(choice.price),
                 "key": choice.key,
             }
             for choice in request.models
@@ -185,7 +189,7 @@ def from_json(values: Mapping[str, Any]) -> Request:
         expression=values["expression"],
         task=values["task"],
         models=tuple(
-            ModelChoice(**(model | {"price": model["price"] and _price_of(model["price"])}))
+            ModelChoice(**(model | {"price": model["price"] and prices.from_json(model["price"])}))
             for model in values["models"]
         ),
         budget=Budget(**values["budget"]),
@@ -197,19 +201,3 @@ def from_json(values: Mapping[str, Any]) -> Request:
 
 def _text(source: Source) -> dict[str, str]:
     return {"name": source.name, "text": source.text}
-
-
-def _price(price: Price) -> dict[str, Any]:
-    return {
-        "input": price.input,
-        "cached": price.cached,
-        "cache_write": price.cache_write,
-        "output": price.output,
-        "longer": [[above, _price(rates)] for above, rates in price.longer],
-    }
-
-
-def _price_of(values: Mapping[str, Any]) -> Price:
-    rates = {name: rate for name, rate in values.items() if name != "longer"}
-    longer = tuple((above, _price_of(one)) for above, one in values.get("longer", ()))
-    return Price(**rates, longer=longer)

@@ -42,7 +42,8 @@ from .gauging import listen
 from .journal import Journal
 from .ledger import Ledger, Limit
 from .library import DiskLibrary, StoredLibrary, allowance
-from .life import Run, live
+from .life import Run, live, pay
+from .rent import rate
 from .request import Request, compiled, from_json, to_json
 from .result import Recorded
 from .reuse import Reuse
@@ -270,7 +271,7 @@ class Engine:
     def _compiled(self, asked: Request, allow: Sequence[str]) -> tuple[Program, Mapping[str, Json]]:
         """What is asked as a program, and what compiles it again."""
         allowed = allowance((*self._allow, *allow))
-        library = DiskLibrary(asked.source.name)
+        library = DiskLibrary(asked.source.name, self._environ.get(BASE))
         program, _ = compiled(asked, library, allowed, default_url=self._environ.get(BASE))
         return program, to_json(replace(asked, texts=program.sources))
 
@@ -368,13 +369,15 @@ class Engine:
         access = replace(access, salt=salt(self._secret, run.account or ""))
         journal.watchers.append(run.seen)
         self._live[run.id] = run
-        listening, gauging = anyio.CancelScope(), anyio.CancelScope()
+        listening, gauging, renting = (anyio.CancelScope() for _ in range(3))
         try:
             task_status.started(run)
             if self._orders_every_s < math.inf:
                 self._tasks.start_soon(self._listen, run, listening)
             pools = tuple(access.pools.values())
             self._tasks.start_soon(listen, access.client, self._door.admission, pools, gauging)
+            if rate(program.models):
+                self._tasks.start_soon(pay, run, renting)
             verify: Verify = partial(self._judging, bindings=bound, inline=self._inline)
             if self._judging is judge:
                 environ = {**self._environ, **self._secrets, **(secrets or {})}
@@ -383,8 +386,8 @@ class Engine:
                 )
             await live(run, journal, access, self.ledger, verify, tools, self._now)
         finally:
-            listening.cancel()
-            gauging.cancel()
+            for scope in (listening, gauging, renting):
+                scope.cancel()
             del self._live[run.id]
             self._door.admission.forget(run.id)
             self.ledger.close(run.id)

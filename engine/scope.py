@@ -12,6 +12,7 @@ from podium.dsl.program import Program, Tool
 
 from .call import Handler, Offer
 from .event import Event, Ordered
+from .guard import Lease
 from .ledger import Ledger
 from .outcome import Named
 from .toolbox import NO_TOOLS
@@ -52,6 +53,7 @@ class World:
     the run has taken so far.
     offers: what a tool offers to models, where the run has not decided it yet. Raises CallError.
     longer: each gives the run's own time so many more seconds; filled by the walk.
+    lease: until when the rent of the run's models is held; without a rent it never ends.
     """
 
     program: Program
@@ -70,6 +72,8 @@ class World:
     )
     orders: Sequence[Ordered] = ()
     offers: Callable[[Tool], tuple[Offer, ...]] = NO_TOOLS.offers
+
+    lease: Lease = field(default_factory=Lease)
 
     @property
     def named(self) -> Named:

@@ -23,6 +23,7 @@ class Spend:
     bounds: what of amount such calls are charged: all that may be too much in it, and nothing is too little.
     unpriced: calls of models without a known price, whose dollars are nobody's figure.
     tries: requests to models, by what became of them.
+    rent: micro-dollars of amount that are no call's. rented_ms: how long calls of models with a rent took.
     """
 
     amount: Amount = NOTHING
@@ -31,6 +32,8 @@ class Spend:
     unpriced: int = 0
     bounds: Amount = NOTHING
     tries: Tries = NO_TRIES
+    rent: int = 0
+    rented_ms: int = 0
 
     def plus(self, other: "Spend") -> "Spend":
         return Spend(
@@ -40,6 +43,8 @@ class Spend:
             self.unpriced + other.unpriced,
             self.bounds.plus(other.bounds),
             self.tries.plus(other.tries),
+            self.rent + other.rent,
+            self.rented_ms + other.rented_ms,
         )
 
     @property
@@ -56,6 +61,7 @@ class Spend:
         usage = self.usage
         return {
             "usd": self.usd,
+            "rent_usd": self.rent / MICRO,
             "calls": self.amount.calls,
             "tokens": {
                 "total": self.amount.tokens,
@@ -104,3 +110,16 @@ def total_of(spends: Iterable[Spend]) -> Spend:
 def unpriced(program: Program) -> frozenset[str]:
     """The names of the program's models whose price is unknown."""
     return frozenset(name for name, model in program.models.items() if model.price is None)
+
+
+def rented(program: Program) -> frozenset[str]:
+    """The names of the program's models that have a rent."""
+    return frozenset(name for name, model in program.models.items() if model.rent is not None)
+
+
+def rent_share(spend: Spend, whole: Spend) -> int | None:
+    """What of the rent of the whole run is spend's by the time of its calls, in micro-dollars: information, and
+    charged nowhere. None without a rent, or where no call took any time."""
+    if not whole.rent or not whole.rented_ms:
+        return None
+    return whole.rent * spend.rented_ms // whole.rented_ms

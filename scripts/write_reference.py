@@ -75,6 +75,7 @@ have asked by what their like did, or null where nothing like them ran; `losers`
 | `calls` | requests that reached a server, resends included: what budgets count |
 | `tokens` | by kind, and their `total`, which is what budgets count |
 | `tries` | requests by what became of them |
+| `rent_usd` | what of `usd` is rent of models, and no call's |
 | `unknown_calls` | calls of which no server told the usage |
 | `bounds` | what those are counted as, in `usd` and `tokens`: upper bounds, part of the figures above |
 

@@ -39,6 +39,7 @@ from .asks import Models
 from .caps import Binding, Place
 from .caps import binding as bound_by
 from .nodes import Node, merged
+from .rents import Rents, rents_of
 from .teams import everyone
 from .texts import Topic, evidence_of, known
 from .tree import Walk
@@ -49,7 +50,10 @@ _LARGE = 5_000  # seats times rounds of a team: its worst holds are not added up
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """root: the flow, for any one of the run's tasks. assumed: models planned with a window that nobody told."""
+    """root: the flow, for any one of the run's tasks. assumed: models planned with a window that nobody told.
+
+    rents: of the run's models, which are in the total and in no part.
+    """
 
     name: str
     root: Node
@@ -59,6 +63,7 @@ class Plan:
     seconds: float | None
     binding: Binding | None
     assumed: tuple[str, ...]
+    rents: Rents | None = None
 
 
 def plan(program: Program) -> Plan:
@@ -66,6 +71,9 @@ def plan(program: Program) -> Plan:
     cautious = _may_refuse(program)
     models = Models(program)
     place, total, rows = _walked(models, program, cautious=cautious)
+    rents = rents_of(program, place.caps)
+    if rents is not None:
+        total = total.plus(rents.amounts)
     root = replace(reduce(merged, rows), count=len(rows)).clipped()
     inner = (node.binding for _, node in root.walk() if node.binding is not None)
     return Plan(
@@ -74,9 +82,10 @@ def plan(program: Program) -> Plan:
         sum(row.agents for row in rows),
         sum(row.depth for row in rows),
         place.caps.clip(total),
-        place.caps.seconds,
+        place.caps.seconds if rents is None else rents.seconds,
         bound_by(program.name, place.own, total) or next(inner, None),
         tuple(sorted(models.assumed)),
+        rents,
     )
 
 
@@ -117,7 +126,7 @@ def _may_refuse(program: Program) -> bool:
 
     Shares of an even split and budgets of a team's members are not added up here: where there are any, it may.
     """
-    if program.by:
+    if program.by or any(model.rent is not None for model in program.models.values()):
         return True
     flows = tuple(_all(program.flow))
     budgets = [

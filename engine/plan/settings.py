@@ -23,6 +23,7 @@ from podium.dsl.program import (
     Price,
     Program,
     Reduce,
+    Rent,
     Repeat,
     Role,
     Team,
@@ -91,7 +92,15 @@ def _model(model: Model) -> Settings:
             {"longer": [{"above": above, **_rates(one)} for above, one in longer]} if longer else {}
         ),
         "inflight": model.limits.inflight,
+        **({"priced_by": model.priced_by} if model.priced_by else {}),
+        **({} if model.rent is None else {"rent": _rent(model, model.rent)}),
     }
+
+
+def _rent(model: Model, rent: Rent) -> str:
+    count = len(model.endpoints)
+    each = f" for each of {count} replicas" if count > 1 else ""
+    return f"${rent.usd / MICRO * 3600 / rent.seconds:g} per 1h{each}"
 
 
 def _rates(price: Price) -> dict[str, Json]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from podium.dsl.draft import tools_of
+from podium.dsl.prices import PRICE_OF
 from podium.dsl.program import EnvRef, Flow, Model, Program, Task, Verifier, subflows, verifier_of
 from podium.dsl.verifiers import VENDOR_HOST, host_of
 
@@ -21,9 +22,8 @@ def touched(program: Program) -> dict[str, list[str]]:
     for leaf in (leaf for leaf in leaves if leaf.kind == "http"):
         hosts.add(host_of(str(leaf.args.get("url"))) or "")
         variables |= {str(leaf.args["key"])} if leaf.args.get("key") else set()
-    files = [
-        source.name for source in program.sources if not source.name.startswith("std.")
-    ]
+    own = ("std.", PRICE_OF)
+    files = [source.name for source in program.sources if not source.name.startswith(own)]
     return {
         "Hosts": sorted(hosts),
         "Variables": sorted(variables),

@@ -28,6 +28,11 @@ def tries_by_fate(spend: Spend) -> str:
     return f"Tries: {', '.join(shown)}."
 
 
+def rent_of(spend: Spend) -> str:
+    """`Rent: $1.50 of the dollars above.`; empty where none was paid."""
+    return f"Rent: {show_usd(spend.rent)} of the dollars above." if spend.rent else ""
+
+
 def not_known(spend: Spend) -> str:
     """What no server told, and the bound that stands for it; empty where all is known."""
     if not spend.unknown:
@@ -49,5 +54,11 @@ def doubtful(spend: Spend) -> str:
 
 def books(spend: Spend) -> tuple[str, ...]:
     """All of these that have something to say."""
-    lines = (tokens_by_kind(spend), tries_by_fate(spend), not_known(spend), doubtful(spend))
+    lines = (
+        tokens_by_kind(spend),
+        tries_by_fate(spend),
+        rent_of(spend),
+        not_known(spend),
+        doubtful(spend),
+    )
     return tuple(line for line in lines if line)

@@ -82,7 +82,7 @@ def loaded_now(request: Request, allow: Sequence[str], environ: Mapping[str, str
     """
     old = request.source
     source = old if old.name.startswith("<") else read_program(old.name)
-    library = DiskLibrary(source.name)
+    library = DiskLibrary(source.name, environ.get(BASE))
     project = read_project(library.root / PROJECT_FILE)
     asked = replace(request, source=source, texts=())
     allowed = allowance((*allow_rules(allow, request.models), *project.rules))

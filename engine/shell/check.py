@@ -1,10 +1,13 @@
 """`podium check`: every mistake of a program, in order."""
 
+import os
+
 import click
 
 from podium.dsl.compile import check
 from podium.dsl.problem import Problem, ProgramError, has_errors
 
+from ..clients.address import BASE
 from ..library import DiskLibrary
 from .exits import Exit
 from .reports import show
@@ -32,6 +35,6 @@ def command(ctx: click.Context, file: str, as_json: bool) -> None:
 def problems_of(path: str) -> tuple[Problem, ...]:
     """What is wrong with the program at path, a missing or unreadable file included."""
     try:
-        return check(read_program(path), DiskLibrary(path))
+        return check(read_program(path), DiskLibrary(path, os.environ.get(BASE)))
     except ProgramError as error:
         return error.problems

@@ -47,7 +47,7 @@ def load(file: str | None, asked: Asked, environ: Mapping[str, str]) -> Loaded:
     for sentence in misspelt(declared, environ):
         click.echo(f"podium: {safe(sentence)}", err=True)
     request = request_of(source, asked, declared, environ)
-    library = DiskLibrary(source.name)
+    library = DiskLibrary(source.name, environ.get(BASE))
     project = read_project(library.root / PROJECT_FILE)
     rules = (*allow_rules(asked.allow, request.models), *project.rules)
     program, warnings = compiled(request, library, allowance(rules), default_url=environ.get(BASE))

@@ -18,6 +18,7 @@ from podium.dsl.program import (
 from ..agent.act import DEFAULT_WINDOW
 from ..plan import Binding, Node, Plan
 from ..plan.amounts import Amounts, Range
+from ..plan.rents import Rents
 from ..plan.settings import of_models, of_node, of_run
 from ..plan.touched import touched
 from ..spend import MICRO, unpriced
@@ -132,6 +133,8 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     else:
         yield "No budget binds: all that is planned fits."
     yield f"One after another: {show_calls(planned.depth)} at most."
+    if planned.rents is not None:
+        yield f"Rent: {rent(planned.rents)}, in the total alone."
     if unknown := sorted(unpriced(program)):
         yield f"Unknown price: {', '.join(unknown)}; dollars that hang on it are unknown."
     if planned.assumed:
@@ -150,6 +153,14 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     yield "In force, defaults included:"
     yield from (f"  {line}" for line in in_force(program, planned))
     yield from (f"{kind}: {', '.join(names)}" for kind, names in touched(program).items() if names)
+
+
+def rent(rents: Rents) -> str:
+    """`at most $3.00, by live time, 1h00m of it at most`; unknown where nothing bounds the time."""
+    if rents.seconds is None or rents.most is None:
+        return f"{UNKNOWN}, by live time, which nothing bounds"
+    seconds = show_seconds(rents.seconds)
+    return f"at most {show_usd(rents.most)}, by live time, {seconds} of it at most"
 
 
 def parameter(value: str | float | bool | None) -> str:
@@ -172,6 +183,7 @@ def as_json(program: Program, planned: Plan, needed: str = "") -> dict[str, Any]
         "nodes": [node_json(program, node) for _, node in planned.root.walk()],
         "total": total_json(planned),
         "binding": binding_json(planned.binding),
+        "rent": rent_json(planned.rents),
         "settings": of_run(program),
         "models": of_models(program),
         "parameters": [
@@ -206,6 +218,15 @@ def total_json(planned: Plan) -> dict[str, Any]:
         "depth": planned.depth,
         "seconds": planned.seconds,
     }
+
+
+def rent_json(rents: Rents | None) -> dict[str, float | None] | None:
+    """What the rent may come to; null without one. Its figures are null where nothing bounds the time."""
+    if rents is None:
+        return None
+    most = None if rents.most is None else _dollars(rents.most)
+    hourly = _dollars(round(rents.per_s * 3600))
+    return {"usd_per_hour": hourly, "at_most": most, "seconds": rents.seconds}
 
 
 def binding_json(binding: Binding | None) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from ..answer import result_json
 from ..early import early
 from ..event import Improved
 from ..fold import Fold, Spend
-from ..spend import NO_SPEND
+from ..spend import MICRO, NO_SPEND, rent_share
 from ..store import RunRecord, Store
 from .books import books
 from .called import called
@@ -41,7 +41,7 @@ from .summary import (
     what_next,
 )
 from .terminal import Plain
-from .units import show_calls, show_count
+from .units import show_calls, show_count, show_usd
 from .why import why
 
 _FULL_TEXTS = 3  # calls whose whole text is shown; of more, a line each
@@ -172,6 +172,7 @@ def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_jso
         for call in calls:
             spend = spend.plus(call.spend)
     own = [t for t in calls if node is None or folded.owner(t.address) == address]
+    share = rent_share(spend, folded.total)
     if as_json:
         click.echo(
             safe_json(
@@ -185,6 +186,7 @@ def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_jso
                     "why": list(said),
                     "score": None if node is None else node.score,
                     "spent": spend.as_json(),
+                    "rent_share_usd": None if share is None else share / MICRO,
                     "calls": [call.as_json() for call in own],
                 }
             )
@@ -232,6 +234,9 @@ def _node_text(
             console.print(Text(line_), soft_wrap=True)
     amount = spend.amount
     price = f"{show_calls(amount.calls)}, {show_count(amount.tokens)} tokens, {dollars(spend)}"
+    share = rent_share(spend, folded.total)
+    if share is not None:
+        price += f"; {show_usd(share)} of the rent is its share, by the time of its calls"
     for told in (price, *books(spend)):
         console.print(Text(told), soft_wrap=True)
     below = folded.tree().get(address, [])

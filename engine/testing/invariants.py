@@ -15,6 +15,7 @@ from ..event import (
     NodeEnded,
     NodeStarted,
     Ordered,
+    Rented,
     RunEnded,
     RunStarted,
     Stamped,
@@ -83,6 +84,7 @@ class _Open:
     held: dict[tuple[str, int], CallIntended] = field(
         default_factory=dict[tuple[str, int], CallIntended]
     )
+    rents: dict[str, Amount] = field(default_factory=dict[str, Amount])
 
     def chain(self, account: str) -> Iterable[str]:
         while account:
@@ -130,6 +132,11 @@ def _step(open_: _Open, stamped: Stamped) -> str:
             over = Amount(*(max(0, s - h) for s, h in zip(event.spent, held, strict=True)))
             open_.add(event.account, event.spent.minus(held), over)
             return event.account
+        case Rented() as event:
+            before = open_.rents.get(event.account, NOTHING)
+            open_.rents[event.account] = event.held
+            open_.add(event.account, event.spent.plus(event.held).minus(before))
+            return event.account
         case _:
             pass
     return ""
@@ -150,11 +157,12 @@ def conservation(events: Sequence[Stamped], last: Books, *, run: str) -> tuple[V
     """What a node cost is what it spent itself and what its children cost; what an account has spent is what
     was settled there and below. In tokens, dollars and calls."""
     tries = [s.event for s in events if isinstance(s.event, CallAnswered | CallFailed)]
-    return (*_nodes(events, tries), *_accounts(tries, last, run))
+    rents = [s.event for s in events if isinstance(s.event, Rented)]
+    return (*_nodes(events, tries, rents), *_accounts([*tries, *rents], last, run))
 
 
 def _nodes(
-    events: Sequence[Stamped], tries: Sequence[CallAnswered | CallFailed]
+    events: Sequence[Stamped], tries: Sequence[CallAnswered | CallFailed], rents: Sequence[Rented]
 ) -> Iterable[Violation]:
     """The fold's totals against a count by address alone."""
     counted: dict[str, Amount] = {}
@@ -170,13 +178,13 @@ def _nodes(
             yield Violation(
                 "conservation", address, f"{total.amount} told, {want} settled below it"
             )
-    whole = sum_of(event.spent for event in tries)
+    whole = sum_of(event.spent for event in (*tries, *rents))
     if folded.total.amount != whole:
         yield Violation("conservation", "", f"{folded.total.amount} in all, {whole} settled")
 
 
 def _accounts(
-    tries: Sequence[CallAnswered | CallFailed], last: Books, run: str
+    tries: Sequence[CallAnswered | CallFailed | Rented], last: Books, run: str
 ) -> Iterable[Violation]:
     settled: dict[str, Amount] = {}
     for event in tries:

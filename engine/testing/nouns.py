@@ -107,7 +107,9 @@ class Nouns:
     def _model(self, name: str, *, priced: bool) -> s.Expr:
         at = t.call("openai", t.string(name), base_url=t.string("http://127.0.0.1:1/v1"))
         fields: dict[str, s.Expr] = {"endpoint": at}
-        if priced:
+        if priced and self.maybe(4):
+            fields["rent"] = t.rate(t.money(self.pick(3_000_000, 90_000_000)), t.time(3_600))
+        elif priced:
             fields["price"] = t.record(
                 input=t.rate(t.money(1_000_000), t.tokens(1_000_000)),
                 output=t.rate(t.money(4_000_000), t.tokens(1_000_000)),

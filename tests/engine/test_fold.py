@@ -173,6 +173,7 @@ def test_the_result_is_the_promised_object() -> None:
         kinds = {"total": 15, "input": 10, "fresh": 6, "cached": 4, "cache_write": 0, "output": 5}
         return {
             "usd": 2.5 * calls,
+            "rent_usd": 0.0,
             "calls": calls,
             "tokens": {kind: calls * count for kind, count in {**kinds, "reasoning": 2}.items()},
             "tries": {**dict.fromkeys(FATES, 0), "answered": calls},

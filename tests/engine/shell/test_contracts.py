@@ -46,7 +46,7 @@ USAGE = {
     "completion_tokens_details": {"reasoning_tokens": 3},
 }
 POSITION = {"line", "column"}
-SPENT = ["usd", "calls", "tokens", "tries", "unknown_calls", "bounds"]
+SPENT = ["usd", "rent_usd", "calls", "tokens", "tries", "unknown_calls", "bounds"]
 TOKENS = ["total", "input", "fresh", "cached", "cache_write", "output", "reasoning"]
 RESULT = [
     *("schema", "run", "outcome", "reason", "resumable", "answer", "score", "passed", "baseline"),
@@ -181,6 +181,7 @@ def test_the_result_of_a_run_is_one_object_with_the_sums_of_the_server(server: F
     usd = calls * (6 * 2 + 4 * 1 + 5 * 10) / 1e6
     assert shown["spent"] == {
         "usd": pytest.approx(usd),
+        "rent_usd": 0,
         "calls": calls,
         "tokens": tokens,
         "tries": shown["spent"]["tries"],
