@@ -1,6 +1,6 @@
 """Field case 31: many agents. Memory stays flat, tasks are as many as may run, and one admission counts for all.
 
-A verifier's time-out and its processes: `test_verify` for functions; commands wait for the sandbox.
+A verifier's time-out and its processes: `test_verify` for functions, `test_sandboxed` for programs.
 """
 
 import gc

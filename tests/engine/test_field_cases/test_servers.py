@@ -14,7 +14,7 @@ Case | where it is looked at
 36   | `test_interpret.test_a_solver_that_answers_in_prose_ends_with_an_outcome`
 37   | here
 40   | no multiple-choice family yet
-41   | no sandbox yet
+41   | `test_sandboxed`
 """
 
 import random
