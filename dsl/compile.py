@@ -17,6 +17,7 @@ from .params import in_force, set_params
 from .parse import parse_expression
 from .permission import REFUSALS, permits, require
 from .problem import Problem, ProgramError, has_errors, whole
+from .problem_sets import is_file, of_family, of_lines
 from .program import Budget, Clock, Model, Program
 from .scope import Files
 from .source import EXPRESSION, Place, Source
@@ -31,7 +32,8 @@ class Choice:
 
     params: values as text (`--set`) or already typed, by name, with their origin ("--set", "PODIUM_PARAM_x" …).
     expression and task make a run of their own (`-e EXPR --task NAME`): the file may then be empty.
-    task names a task of the file, else a family (`words`). models replace those of the file by name;
+    task names a task of the file, else a family (`words`, `words:7`) or a file of problems (`set.jsonl`,
+    `math:set.jsonl`). models replace those of the file by name;
     default_model replaces the default one (`--model URL`). budget and by can only tighten the run's.
     default_url is where `openai(…)` without an address goes (`OPENAI_BASE_URL`); None: to the vendor.
     allow says whether a run may use `kind`, `value` (env, file, python, host). None refuses nothing: it is
@@ -175,7 +177,9 @@ def _draft(evaluator: Evaluator, main: Module, choice: Choice) -> Draft:
     else:
         draft = drafts.of_run(evaluator, _run(evaluator, main, choice.run))
     if choice.task is not None:
-        draft = replace(draft, tasks=_task(evaluator, main, choice.task))
+        tasks = _task(evaluator, main, choice.task)
+        even = "even" if tasks is not None and len(tasks.tasks) > 1 else draft.split
+        draft = replace(draft, tasks=tasks, split=even)
     if choice.default_model is not None:
         draft = replace(draft, model=prices.listed(evaluator, choice.default_model))
     return draft
@@ -242,13 +246,17 @@ def _names(names: list[str]) -> str:
 
 
 def _task(evaluator: Evaluator, main: Module, name: str) -> Tasks | None:
-    """A task of the file by name, else a family."""
+    """A task of the file by name, else a family or one of its problems, else the problems in a file."""
     place = whole(Source("--task", name))
     declared = [d.name for d in main.declared.values() if d.kind == "task"]
     if name in declared:
         value = evaluator.declared(main, main.declared[name])
         fitted = evaluator.fit(value, TASK, place)
         return fitted if isinstance(fitted, Tasks) else None
+    family, colon, rest = name.partition(":")
+    path = rest if colon else name
+    if is_file(path):
+        return _problems(evaluator, family if colon else None, path, place)
     try:
         return Tasks((evaluator.library.family(name, {}),))
     except LibraryError as error:
@@ -256,6 +264,19 @@ def _task(evaluator: Evaluator, main: Module, name: str) -> Tasks | None:
         help_ = did_you_mean(name, declared) or own + error.help
         evaluator.error(error.code, f"there is no task `{name}`", place, help=help_)
         return None
+
+
+def _problems(evaluator: Evaluator, family: str | None, path: str, place: Place) -> Tasks | None:
+    """The problems of the file at path, which who names it on the command line has allowed to be read."""
+    permits, evaluator.permits = evaluator.permits, None
+    try:
+        if family is None:
+            found = of_lines(evaluator, path, place)
+        else:
+            found = of_family(evaluator, family, path, {}, place)
+    finally:
+        evaluator.permits = permits
+    return found if isinstance(found, Tasks) else None
 
 
 def _program(

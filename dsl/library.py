@@ -81,7 +81,11 @@ class Library(Protocol):
         ...
 
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
-        """The task `family("name", …)`: a problem that ships with its verifier."""
+        """The task `family("name", …)`: a problem that ships with its verifier. name may end with `:NAME`."""
+        ...
+
+    def problems(self, name: str, text: str, args: Mapping[str, Scalar]) -> tuple[Task, ...]:
+        """The tasks in the text of a file of the user's, which the family reads."""
         ...
 
     def price(self, served: str, url: str | None) -> tuple[str, str] | None:
@@ -117,3 +121,6 @@ class MemoryLibrary:
 
     def price(self, served: str, url: str | None) -> tuple[str, str] | None:
         return None
+
+    def problems(self, name: str, text: str, args: Mapping[str, Scalar]) -> tuple[Task, ...]:
+        return (self.family(name, args),)

@@ -10,6 +10,7 @@ from .fields import Got
 from .kinds import PASS_NAMES
 from .library import LibraryError
 from .problem import Problem
+from .problem_sets import of_family
 from .program import Compare, Condition, Scalar, Task, Verifier
 from .reading import as_text, as_word
 from .types import TASK
@@ -89,6 +90,10 @@ def _family(context: Context, bound: Bound) -> Value:
                 args[key] = None
     if not isinstance(name, str):
         return Unknown(TASK)
+    if isinstance(path := args.get("file"), str):
+        rest = {key: value for key, value in args.items() if key != "file"}
+        at = next(arg.place for key, arg in bound.rest if key == "file")
+        return of_family(context, name, path, rest, at)
     try:
         return Tasks((context.library.family(name, args),))
     except LibraryError as error:

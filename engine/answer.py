@@ -8,7 +8,7 @@ from podium.dsl.program import Budget
 from .early import early
 from .fold import Baseline, Fold, Node
 from .reduce import order
-from .spend import MICRO, Spend
+from .spend import MICRO, NO_SPEND, Spend
 
 
 def failed(folded: Fold) -> list[Node]:
@@ -49,7 +49,7 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
     `failures` are all of them, the lowest address first; `early`: what ending early saved and wasted.
     `suspected` is null where no verdict has a flag; `measured_again`: finalists of a verifier with random scores.
     `sandbox` is where programs were started, "none" under --unsafe-sandbox, null where the run starts none.
-    `problems`: of a run of several tasks each one's end, its answer once the run has ended.
+    `problems`: of a run of several tasks those that have ended.
     `baseline` is null where no task has one; of several tasks `score` is the mean, as the answers' is.
     """
     ended, best, totals = folded.ended, folded.best, folded.totals()
@@ -64,6 +64,7 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
         "score": None if final is None else final.score,
         "passed": None if final is None else final.passed,
         "baseline": _baseline_json(folded.baseline),
+        "problems": problems_json(folded),
         "suspected": suspected_json(folded),
         "measured_again": [
             {"address": one.address, "first": one.first, "second": one.second}
@@ -79,6 +80,28 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
         "nodes": [_node_json(node, totals[node.address]) for node in folded.nodes.values()],
         "store": store,
     }
+
+
+def problems_json(folded: Fold) -> list[dict[str, Any]]:
+    """The tasks of a run of several that have ended, in their order; of a run of one task nothing."""
+    spent = dict.fromkeys(folded.tasks, NO_SPEND)
+    for address, node in folded.nodes.items():
+        row = "/".join(address.split("/")[:2])  # of the run's name and the row's
+        if row in spent:
+            spent[row] = spent[row].plus(node.own)
+    return [
+        {
+            "address": one.address,
+            "name": one.task,
+            "outcome": one.outcome,
+            "reason": one.reason,
+            "answer": one.answer,
+            "score": one.score,
+            "passed": one.passed,
+            "spent": spent[one.address].as_json(),
+        }
+        for one in sorted(folded.tasks.values(), key=lambda one: order(one.address))
+    ]
 
 
 def suspected_json(folded: Fold) -> dict[str, Any] | None:

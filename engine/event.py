@@ -175,6 +175,19 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskEnded:
+    """One of a run's several tasks: how it ended, as of a run of it alone. address: what its nodes' begin with."""
+
+    address: str
+    task: str
+    outcome: str
+    reason: str
+    answer: Any
+    score: float | None
+    passed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class NodeEnded:
     """outcome and reason as in `outcome.word` and `outcome.reason`; score of what it returned, if any.
 
@@ -253,6 +266,7 @@ Event = (
     | Unflagged
     | Measured
     | Rented
+    | TaskEnded
 )
 
 KINDS: dict[str, type[Event]] = {
@@ -273,6 +287,7 @@ KINDS: dict[str, type[Event]] = {
     "unflagged": Unflagged,
     "measured": Measured,
     "rented": Rented,
+    "task_ended": TaskEnded,
 }
 _NAMES = {cls: name for name, cls in KINDS.items()}
 # Read once: dataclasses.asdict copies what it meets, which was half the time of a call.

@@ -33,6 +33,7 @@ from .event import (
     Said,
     Scored,
     Stamped,
+    TaskEnded,
     Unflagged,
     is_afterword,
 )
@@ -118,7 +119,7 @@ class Fold:
     outside: what no node spent itself: the rent, and calls made before any node had started.
     busy: the branch in which something was done last.
     flags: of the attempts that have some, by address. unflagged: the best attempt without one, where `best` has
-    one. measured: the finalists whose scores are random, by address.
+    one. measured: the finalists whose scores are random, by address. tasks: of a run of several those that ended.
     sandbox: where programs were started; NO_SANDBOX where that was so in any of its lives.
     ended: None while the run is live.
     """
@@ -137,6 +138,7 @@ class Fold:
     unflagged: Best | None = None
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     measured: dict[str, Measured] = field(default_factory=dict[str, Measured])
+    tasks: dict[str, TaskEnded] = field(default_factory=dict[str, TaskEnded])
     ended: RunEnded | None = None
     sandbox: str = ""
     lives: int = 0
@@ -192,6 +194,8 @@ class Fold:
                 self.unflagged = Best(event.address, event.answer, event.score, event.passed)
             case Measured():
                 self.measured[event.address] = event
+            case TaskEnded():
+                self.tasks[event.address] = event
             case NodeEnded():
                 self._end_node(event)
             case RunEnded():

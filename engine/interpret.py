@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 
 from podium.dsl.program import (
     Agent,
+    Budget,
     Fallback,
     Flow,
     ForEach,
@@ -60,8 +61,10 @@ class Result:
     reason: str = ""
 
 
-async def run(world: World, task: Task | None) -> Result:
+async def run(world: World, task: Task | None, share: Budget | None = None) -> Result:
     """Walk the program's flow for task. Opens the run's account if it is not open yet.
+
+    share: of one task of several, what of the run's budget is its own.
 
     A flow that gives Many is reduced: by the task's verifier, else by vote. The answer is verified at the end.
     Cancelling the caller's scope ends every node and goes on outwards; nothing is left running.
@@ -70,7 +73,7 @@ async def run(world: World, task: Task | None) -> Result:
     result: Result | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_watch, walk, tasks)
-        result = await _run(walk, task or _NO_TASK)
+        result = await _run(walk, task or _NO_TASK, share)
         tasks.cancel_scope.cancel()
     if walk.paused is not None or result is None:
         return Result(Paused(walk.paused or "user", walk.told), walk.best)
@@ -86,19 +89,26 @@ async def _watch(walk: Walk, tasks: TaskGroup) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def _run(walk: Walk, task: Task) -> Result:
+async def _run(walk: Walk, task: Task, share: Budget | None) -> Result:
     program = walk.world.program
     budget = program.budget
     walk.world.ledger.open(walk.world.account, Limit.of(budget))
-    here = Here(walk, program.name, walk.world.account, task)
+    # A split of the run's budget is one between its tasks, where there are several, and not once more below.
+    around = 1 if share is not None else 0
+    here = Here(walk, program.name, walk.world.account, task, branches=around)
     guards: list[Guard] = []
+
+    async def shared(inside: Here) -> Ended:
+        if share is None:
+            return await body(inside)
+        return await limited(inside, body, share, "best")
 
     async def body(inside: Here) -> Ended:
         guards.extend(inside.guards)
         ended = await walk_flow(program.flow, task, inside.at(segment(program.flow)))
         return await _single(inside, ended)
 
-    ended = await limited(here, body, budget, program.on_exhausted, account=walk.world.account)
+    ended = await limited(here, shared, budget, program.on_exhausted, account=walk.world.account)
     if ended.value is None:  # what was paid for is not thrown away with a step that failed later
         kept = await salvage(here, tuple(guards[0].attempts.values()), "best")
         ended = replace(ended, value=kept)

@@ -4,20 +4,17 @@ Nothing outside the project is read: its root is the nearest folder with a podiu
 folder of the main file. A path is followed through every link before that is decided.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
-from typing import cast
 
-from podium.dsl.library import ArgumentError, LibraryError, no_family, resolve, standard
+from podium.dsl.library import LibraryError, resolve, standard
 from podium.dsl.prices import text_name
 from podium.dsl.program import Scalar, Task
 from podium.dsl.source import Source
 
+from . import families
 from .clients.address import VENDOR_URL
 from .prices import price_text
 
@@ -46,7 +43,10 @@ class DiskLibrary:
         return self._read(resolve(path, importer), path)
 
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
-        return family(name, args)
+        return families.family(name, args)
+
+    def problems(self, name: str, text: str, args: Mapping[str, Scalar]) -> tuple[Task, ...]:
+        return families.problems(name, text, args)
 
     def price(self, served: str, url: str | None) -> tuple[str, str] | None:
         at = url or self.base or VENDOR_URL
@@ -109,7 +109,10 @@ class StoredLibrary:
         return self._source(resolve(path, importer)).text
 
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
-        return family(name, args)
+        return families.family(name, args)
+
+    def problems(self, name: str, text: str, args: Mapping[str, Scalar]) -> tuple[Task, ...]:
+        return families.problems(name, text, args)
 
     def price(self, served: str, url: str | None) -> tuple[str, str] | None:
         name = text_name(served, url or "")
@@ -120,30 +123,6 @@ class StoredLibrary:
             if source.name == name:
                 return source
         raise LibraryError(f"the stored run holds no `{name}`")
-
-
-# --- task families -------------------------------------------------------------------------------
-
-
-def families() -> Mapping[str, str]:
-    """The families that ship with Podium: name to `module:function`. Data; nothing is imported."""
-    text = files("podium").joinpath("tasks").joinpath("index.json").read_text(encoding="utf-8")
-    return cast(Mapping[str, str], json.loads(text))  # ours, and tested
-
-
-def family(name: str, args: Mapping[str, Scalar]) -> Task:
-    """The task that the family makes of args. Raises LibraryError where there is none."""
-    known = families()
-    if name not in known:
-        raise no_family(name, known)
-    module, _, function = known[name].partition(":")
-    # As the index says, and tested.
-    make = cast(Callable[..., Task], getattr(import_module(module), function))
-    try:
-        return make(**args)
-    except ArgumentError as error:
-        message = f"task family `{name}`: {error}"
-        raise LibraryError(message, help=error.help, argument=error.argument) from error
 
 
 # --- what a program may use ----------------------------------------------------------------------

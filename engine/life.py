@@ -10,7 +10,7 @@ import math
 import os
 import random
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -20,7 +20,7 @@ import anyio
 import anyio.lowlevel
 import orjson
 
-from podium.dsl.program import Budget, Program, Task
+from podium.dsl.program import Budget, Program
 
 from .admit import Admission
 from .baseline import score_baselines
@@ -30,30 +30,23 @@ from .clock import first_of
 from .dispatch import Gate, Pace, Verify, handler
 from .event import (
     AccountOpened,
-    NodeEnded,
-    NodeStarted,
     Ordered,
     RunEnded,
     RunStarted,
     Stamped,
 )
 from .fold import Fold
-from .interpret import Result
 from .interpret import run as walk
 from .journal import Journal
 from .ledger import Ledger, Limit
 from .lives import lived
 from .orders import DRAIN, UNDRAIN, Reins, drained, last_taken, topped, topup
 from .outcome import (
-    BY_RULE,
     Cancelled,
     Failed,
-    Finished,
     Named,
     Outcome,
-    Passed,
     Paused,
-    Stopped,
     outcome_of,
     reason,
     word,
@@ -62,6 +55,7 @@ from .rent import Rental, rate
 from .result import Recorded, RunResult
 from .retry import LATER
 from .reuse import Reuse
+from .rows import named_tasks, walk_rows
 from .scope import World
 from .store import DiskError, Store, StoreError
 from .toolbox import Toolbox
@@ -151,6 +145,10 @@ class Run:
         """End the run for good with its best so far, once what is in flight has ended. Journaled."""
         self._order(Ordered("stop"))
 
+    def top_up(self, more: str | Budget) -> None:
+        """Add to the bounds of the run's budget, in the dimensions that it has. Journaled."""
+        self._order(topup(budget_of(more)))
+
     def drain(self, replica: str) -> None:
         """Send nothing more to the replica (its name, or its server's) until `undrain`; calls there end. It holds
         for all runs of the engine, and for later lives of this one. Journaled."""
@@ -159,10 +157,6 @@ class Run:
     def undrain(self, replica: str) -> None:
         """Use the replica again. Journaled."""
         self._order(Ordered(UNDRAIN, replica=replica))
-
-    def top_up(self, more: str | Budget) -> None:
-        """Add to the bounds of the run's budget, in the dimensions that it has. Journaled."""
-        self._order(topup(budget_of(more)))
 
     def _order(self, order: Ordered) -> None:
         if self.reins is None:
@@ -357,68 +351,15 @@ def _ends_by(program: Program, journal: Journal, now: Callable[[], float]) -> fl
 async def _walked(world: World) -> End:
     program = world.program
     began = anyio.current_time()
-    if (stopped := await score_baselines(world, _named_tasks(program))) is not None:
+    if (stopped := await score_baselines(world, named_tasks(program))) is not None:
         return End(stopped)
     used = world.lived.get(world.account, 0.0) + anyio.current_time() - began
     world = replace(world, lived={**world.lived, world.account: used})  # time runs from the start
     if len(program.tasks) > 1:
-        return await _rows(world)
+        ends = await walk_rows(world)
+        return End(ends.outcome, ends.attempts, reason=ends.reason)
     result = await walk(world, program.tasks[0] if program.tasks else None)
     return End(result.outcome, (result.value,), reason=result.reason)
-
-
-def _named_tasks(program: Program) -> list[tuple[str, Task]]:
-    """The tasks, each with the name that its addresses begin with."""
-    if len(program.tasks) <= 1:
-        return [(program.name, task) for task in program.tasks]
-    return [(f"{program.name}/{number}.row", task) for number, task in enumerate(program.tasks, 1)]
-
-
-async def _rows(world: World) -> End:
-    """Each task walked below the run, all at once, under the run's one budget."""
-    program = world.program
-    results: dict[int, Result] = {}
-
-    async def row(number: int, name: str, task: Task) -> None:
-        results[number] = await walk(replace(world, program=replace(program, name=name)), task)
-
-    world.recorder.emit(NodeStarted(program.name, "rows", program.name))
-    outcome: Outcome = Cancelled()
-    try:
-        async with anyio.create_task_group() as tasks:
-            for number, (name, task) in enumerate(_named_tasks(program), 1):
-                tasks.start_soon(row, number, name, task)
-        done = [results[number] for number in sorted(results)]
-        outcome = joined([result.outcome for result in done])
-    except Exception as error:  # the node ends all the same; the error goes on
-        outcome = Failed("bug", repr(error))
-        raise
-    finally:
-        world.recorder.emit(NodeEnded(program.name, word(outcome), reason(outcome, world.named)))
-    return End(outcome, tuple(result.value for result in done), reason=_of_rows(outcome, done))
-
-
-def _of_rows(outcome: Outcome, done: Sequence[Result]) -> str:
-    """What is to be said of rows of which some passed though the run was stopped."""
-    told = next((result.reason for result in done if result.reason), "")
-    return told if isinstance(outcome, Passed | Finished) else ""
-
-
-def joined(outcomes: list[Outcome]) -> Outcome:
-    """The outcome of a run of several tasks: what stopped it all, else passed if all did, else finished
-    if any gave an answer, else the first one's. Of several that paused, only the one whose call found out
-    why says it."""
-    told = [o for o in outcomes if isinstance(o, Paused) and o.message]
-    outcomes = [Finished() if outcome in BY_RULE else outcome for outcome in outcomes]
-    for stopped in (Paused, Cancelled, Stopped):
-        found = next((o for o in (*told, *outcomes) if isinstance(o, stopped)), None)
-        if found is not None:
-            return found
-    if all(isinstance(outcome, Passed) for outcome in outcomes):
-        return Passed()
-    if any(isinstance(outcome, Passed | Finished) for outcome in outcomes):
-        return Finished()
-    return outcomes[0]
 
 
 async def _close(run: Run, journal: Journal, end: End, seconds: float) -> None:

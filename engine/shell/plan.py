@@ -62,7 +62,7 @@ class _Planned:
     metavar="EXPR",
     help="Plan this flow instead of a run of FILE.",
 )
-@click.option("--task", metavar="NAME", help="The task for the expression.")
+@click.option("--task", metavar="NAME", help="The task for the expression, as of run.")
 @settings_option
 @params_option
 @caps_options

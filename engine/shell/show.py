@@ -36,6 +36,7 @@ from .summary import (
     headline,
     measured_again,
     one_agent,
+    problems,
     suspicions,
     unsafe,
     what_next,
@@ -134,6 +135,7 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     console.print(Text(headline(folded)), soft_wrap=True)
     what_and_price(console, folded)
     said = (
+        problems(folded),
         *suspicions(folded),
         unsafe(folded),
         measured_again(folded),

@@ -137,6 +137,7 @@ def closing_lines(
     podium, store: as for `what_next`. What the run knows nothing of has no line.
     """
     said = (
+        problems(folded),
         *suspicions(folded),
         unsafe(folded),
         measured_again(folded),
@@ -171,6 +172,19 @@ def against_baseline(folded: Fold) -> str:
     if baseline.tasks > 1:
         return f"Baseline {worth}, best {mine}, on average over {baseline.tasks} tasks."
     return f"Baseline {worth}, best {mine}."
+
+
+def problems(folded: Fold) -> str:
+    """How the tasks of a run of several went; empty for a run of one."""
+    tasks = folded.tasks.values()
+    if not tasks:
+        return ""
+    passed = sum(one.passed is True for one in tasks)
+    scores = [one.score for one in tasks if one.score is not None]
+    mean = f", mean score {fmean(scores):.4g} over {len(scores)}" if scores else ""
+    open_ = sum(one.outcome in ("paused", "cancelled") for one in tasks)
+    left = f", {open_} not done" if open_ else ""
+    return f"Problems: {passed} of {len(tasks)} passed{mean}{left}."
 
 
 def suspicions(folded: Fold) -> tuple[str, ...]:

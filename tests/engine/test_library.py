@@ -8,14 +8,8 @@ from podium.dsl.compile import Choice, check, compile_run
 from podium.dsl.library import LibraryError, MemoryLibrary
 from podium.dsl.problem import ProgramError
 from podium.dsl.source import Source
-from podium.engine.library import (
-    DiskLibrary,
-    StoredLibrary,
-    allowance,
-    families,
-    family,
-    project_root,
-)
+from podium.engine.families import families, family
+from podium.engine.library import DiskLibrary, StoredLibrary, allowance, project_root
 
 MAIN = """
 from std.roles import solver
@@ -174,7 +168,7 @@ def test_a_family_that_is_none_is_told_with_the_one_that_was_meant() -> None:
     assert caught.value.help == "did you mean `words`?"
     with pytest.raises(LibraryError) as caught:
         family("chess", {})
-    assert caught.value.help == "families are arithmetic, words"
+    assert caught.value.help == f"families are {', '.join(sorted(families()))}"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +200,7 @@ def test_a_family_that_is_asked_wrongly_is_told_at_the_argument(
     [
         ("sms", "did you mean `sums`?"),
         ("wrods", "tasks of the file are sums; did you mean `words`?"),
-        ("chess", "tasks of the file are sums; families are arithmetic, words"),
+        ("chess", f"tasks of the file are sums; families are {', '.join(sorted(families()))}"),
     ],
 )
 def test_a_task_that_is_none_is_told_with_those_that_are(name: str, help_: str) -> None:

@@ -188,7 +188,8 @@ def test_the_result_as_json_keeps_its_contract() -> None:
     assert result.exit_code == 0
     shown = json.loads(result.stdout)
     keys = (
-        "schema run outcome reason resumable answer score passed baseline seconds spent budget held"
+        "schema run outcome reason resumable answer score passed baseline problems suspected"
+        " measured_again sandbox seconds spent budget held"
         " failures early nodes"
     )
     assert " ".join(shown) == f"{keys} store"
