@@ -25,6 +25,8 @@ PER_CALL = 256
 SCHEMA_FACTOR = 2
 # What is said of how tools are called, where a server or a template does not know them by itself.
 PER_TOOLS = 1024
+# Beyond what a server counts: a template may put in the date, or the start of the reply.
+SPARE = 32
 _MILLION = 1_000_000
 # The usage of a try that a server told nothing of.
 UNTOLD = Usage()
@@ -61,9 +63,10 @@ def tools_bound(tools: Sequence[Offer]) -> int:
     return SCHEMA_FACTOR * len(orjson.dumps(tools)) + PER_TOOLS if tools else 0
 
 
-def worst(call: ModelCall, price: Price | None) -> Amount:
-    """The most one try of call can cost; 0 dollars where the price is unknown or the model free."""
-    into = bound(call)
+def worst(call: ModelCall, price: Price | None, counted: int | None = None) -> Amount:
+    """The most one try of call can cost; 0 dollars where the price is unknown or the model free. counted: the
+    tokens of its prompt, where its server counted them."""
+    into = bound(call) if counted is None else min(bound(call), counted + SPARE)
     usd = 0
     if price is not None:
         usd = max(_dearest(into, call.max_output, rates) for rates in price.within(0, into))

@@ -224,6 +224,7 @@ _TABLE = (
         slots=True,
         reuses_connections=False,
         inflight=4,
+        works_on_s=1.0,  # it notices between two batches of tokens
         comments_s=30.0,
         about="/props",
         count="/v1/chat/completions/input_tokens",

@@ -111,7 +111,8 @@ class HttpClient:
     # --- what is served --------------------------------------------------------------------------
 
     async def probe(self, model: Model) -> tuple[Replica, ...]:
-        """The replicas of model's endpoints, in their order. Raises CallError: the first endpoint's that fails."""
+        """The replicas of model's endpoints, in their order. One that cannot be reached is left out where another
+        can, and told of. Raises CallError: the first endpoint's that fails otherwise."""
         found: list[tuple[Replica, ...] | CallError] = [()] * len(model.endpoints)
 
         async def one(i: int, endpoint: Endpoint) -> None:
@@ -124,10 +125,14 @@ class HttpClient:
             for i, endpoint in enumerate(model.endpoints):
                 tasks.start_soon(one, i, endpoint)
         replicas: list[Replica] = []
+        reached = any(not isinstance(result, CallError) for result in found)
         for result in found:
-            if isinstance(result, CallError):
+            if not isinstance(result, CallError):
+                replicas += result
+            elif reached and result.kind == "unreachable":
+                self._tell(f"{result.message}; {model.name} goes on without it")
+            else:
                 raise result
-            replicas += result
         return _uniquely_named(replicas)
 
     async def _probe(self, model: Model, endpoint: Endpoint) -> tuple[Replica, ...]:
@@ -228,11 +233,11 @@ class HttpClient:
         return bool(self._profile(replica).health)
 
     async def is_well(self, replica: Replica) -> bool:
-        """Whether the server says that it is ready; one that is not there is not."""
+        """Whether the server says that it is ready; one that is not there is not. A proxy may hide the route."""
         try:
             place = await self._address(replica.endpoint)
             url = place.root + self._profile(replica).health
-            return (await self._wire.fetch(url, place.headers, where=replica.name)).status == 200
+            return (await self._wire.fetch(url, place.headers, where=replica.name)).status < 500
         except CallError:
             return False
 

@@ -121,12 +121,14 @@ async def _asked(client: HttpClient, model: Model, endpoint: Endpoint) -> Row:
         replicas = await client.probe(replace(model, endpoints=(endpoint,)))
         first: Replica = replicas[0]
         told = await client.load(first)
+        ready = not client.has_health(first) or await client.is_well(first)
     except CallError as error:
         return Row(model.name, _written(endpoint), health=error.message)
     return Row(
         model.name,
         first.name.partition("@")[2].partition("/")[0] or first.name,
         first.profile,
+        "up" if ready else "not ready",
         slots=sum(replica.inflight for replica in replicas),
         context=first.context,
         load=told or _UNTOLD,

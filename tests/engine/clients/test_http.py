@@ -15,6 +15,7 @@ from podium.dsl.program import Endpoint, EnvRef, Limits, Model, Sampling
 from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica, Usage
 from podium.engine.clients.http import HttpClient
 from podium.engine.clients.wire import Wire
+from podium.engine.testing import dialect
 from podium.engine.testing.server import Answer, FakeServer, Seen, always, in_turn, json_answer
 
 from .recorded import SERVERS
@@ -153,6 +154,39 @@ async def test_a_name_without_its_tag_and_an_alias_are_understood(client: HttpCl
             replica = await probed(client, fake, name=name)
             assert (replica.served, replica.profile) == ("llama3:latest", "ollama")
             assert (replica.context, replica.inflight) == (4096, 4)
+
+
+async def test_an_endpoint_that_is_not_there_is_left_out_where_another_is() -> None:
+    told: list[str] = []
+    async with FakeServer() as fake, HttpClient({}, tell=told.append) as client:
+        [found] = await client.probe(model("http://127.0.0.1:9/v1", fake.url))
+        assert found.url.startswith(fake.url)
+        with pytest.raises(CallError, match="cannot be reached"):
+            await client.probe(model("http://127.0.0.1:9/v1"))
+    [said] = told
+    assert said.startswith("127.0.0.1:9 cannot be reached")
+    assert said.endswith("; fast goes on without it")
+
+
+async def test_health_is_what_the_server_says_and_no_proxy_that_hides_it(
+    client: HttpClient,
+) -> None:
+    async with dialect("vllm") as fake:
+        replica = await probed(client, fake)
+        assert client.has_health(replica)
+        answers = {200: True, 404: True, 503: False}
+        for status, well in answers.items():
+            fake.routes["/health"] = Answer(status=status)
+            assert await client.is_well(replica) is well
+    assert not await client.is_well(replica)
+
+
+async def test_the_first_of_a_reply_is_told_once_and_no_comment_is_it(client: HttpClient) -> None:
+    begun: list[int] = []
+    async with FakeServer(always(Answer(before=(": working",), pieces=4))) as fake:
+        replica = await probed(client, fake)
+        await client.send(replace(CALL, begun=lambda: begun.append(1)), replica, "id")
+    assert begun == [1]
 
 
 async def test_replicas_come_in_the_order_of_their_endpoints(client: HttpClient) -> None:

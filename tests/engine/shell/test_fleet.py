@@ -56,6 +56,13 @@ def test_every_replica_is_shown_with_what_it_tells(tmp_path: Path) -> None:
     assert (rows[1]["running"], rows[1]["hit_rate"], rows[2]["slots"]) == (None, None, 0)
 
 
+def test_a_server_that_is_not_ready_is_said_to_be_so(tmp_path: Path) -> None:
+    with in_thread(dialect("vllm")) as fake:
+        fake.routes["/health"] = Answer(status=503)
+        shown = podium(program(tmp_path, fake.url))
+    assert (shown.exit_code, "not ready" in shown.stdout) == (Exit.FAILED, True)
+
+
 def test_a_server_needs_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with in_thread(dialect("sglang")) as fake:
