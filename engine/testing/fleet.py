@@ -205,13 +205,18 @@ class SimulatedFleet:
         text, finish, reasoning = _shortened(
             _marred(speech.text, fault), speech.reasoning, call.max_output, fault
         )
+        calls = () if fault is not None or finish == "length" else speech.calls
+        called = sum(_tokens(one.name + one.text) for one in calls)
+        if called + _tokens(text) > call.max_output:
+            calls, called = (), 0
+        reasoning = min(reasoning, call.max_output - called - _tokens(text))
         usage = Usage(
             input=_tokens(prompt) + FRAME * len(call.messages) + START,
             cached=self._cached(call, replica, prompt) if server.caches else 0,
-            output=_tokens(text) + reasoning,
+            output=_tokens(text) + called + reasoning,
             reasoning=reasoning,
         )
-        return ModelReply(text, finish, usage, replica.served, replica.name)
+        return ModelReply(text, finish, usage, replica.served, replica.name, tool_calls=calls)
 
     def _cached(self, call: ModelCall, replica: Replica, prompt: str) -> int:
         """Tokens of prompt that the replica has read for the group before, in whole blocks."""

@@ -133,7 +133,7 @@ class Nouns:
 
     def author(self) -> s.Expr:
         """A role that takes a task."""
-        return self._role(self.pick(*_AUTHORS))
+        return self._role(self.pick(*_AUTHORS, "worker"))
 
     def member(self) -> s.Expr:
         """A role for a seat in a team."""
@@ -152,6 +152,8 @@ class Nouns:
                 risk = t.words("low", "high")
                 output = t.record(answer=t.kind("text"), risk=risk)
                 return self._own(name, t.prompt("{task.statement}"), output=output)
+            case "worker":
+                return self._own(name, t.prompt("{task.statement}"), **self._tools())
             case "member":
                 said = t.prompt("{task.statement}", "\nSo far: ", "{team.digest|clip(200)}")
                 return self._own(name, said)
@@ -160,6 +162,19 @@ class Nouns:
                     ("{task.statement}",), ("{task.statement|clip(400)}", "\nYou are ", "{self.name}", ".")
                 )  # fmt: skip
                 return self._own(name, t.prompt(*asked))
+
+    def _tools(self) -> dict[str, s.Expr]:
+        """What goes with a role that has tools."""
+        tools: list[s.Expr] = [t.name("notes")]
+        if self.maybe(2):
+            tools.append(t.call("submit", t.number(2)) if self.maybe(2) else t.name("submit"))
+        if self.maybe(2):
+            self.allow.append("python:textwrap:dedent")
+            tools.append(t.call("python", t.string("textwrap:dedent")))
+        made: dict[str, s.Expr] = {"tools": t.listed(*tools), "turns": t.number(self.pick(2, 5))}
+        if self.maybe(2):
+            made["context"] = t.name(self.pick("drop_oldest", "summarise", "restart"))
+        return made
 
     def reviser(self) -> s.Expr:
         """A role that takes an attempt."""

@@ -41,6 +41,7 @@ from .invariants import Book, Books, Violation, above, books, sum_of, violations
 from .judging import SimulatedJudging
 from .loop import cancel_natively, uncancel
 from .replay import EPOCH, replayed
+from .tools import SimulatedTools
 from .weather import Weather
 
 DAY_S = 86_400.0
@@ -203,6 +204,7 @@ class _World:
             bindings=self.bindings,
             chance=random.Random(f"{self.schedule.seed} {self.lives}"),
             judging=judging,
+            tools=SimulatedTools(self.schedule.seed),
             orders_every_s=ORDERS_EVERY_S if self.orders else None,
         )
         try:

@@ -34,6 +34,7 @@ from podium.engine.plan import Node, plan
 from podium.engine.plan.amounts import Amounts, Range
 from podium.engine.result import RunResult
 from podium.engine.testing import Say, ScriptedClient
+from podium.engine.testing.agents import called
 from podium.engine.testing.strategies import Generated, programs
 from podium.engine.tokens import bound
 
@@ -68,6 +69,13 @@ role shaped {{
   prompt     = \"\"\"{{{{ task.statement }}}}\"\"\"
   output     = {{ answer: text, sure: "high" | "low" }}
   max_output = 120 tokens
+}}
+role worker {{
+  prompt     = \"\"\"{{{{ task.statement }}}}\"\"\"
+  tools      = [notes, submit(2)]
+  turns      = 3
+  context    = summarise
+  max_output = 90 tokens
 }}
 role member {{
   system     = \"\"\"You are {{{{ self.name }}}}.\"\"\"
@@ -113,6 +121,7 @@ task hello {{
 LEAVES = st.sampled_from(
     [
         "writer",
+        "worker",
         "shaped",
         "writer -> reviser",
         "team(2, rounds = 1)",
@@ -216,7 +225,10 @@ class Server:
                 input=chance.randint(max(1, letters // 128), longest),
                 output=chance.randint(0, call.max_output),
             )
-        return Say(text, delay=chance.uniform(0, 90), usage=usage)
+        wait = chance.uniform(0, 90)
+        if call.tools and (self.hard or chance.random() < 0.6):
+            return Say("", delay=wait, usage=usage, calls=called(call.tools, "yes", chance))
+        return Say(text, delay=wait, usage=usage)
 
     def _text(self, call: ModelCall, chance: random.Random) -> str:
         words = chance.choice(["yes", "no", "yes and no", "neither\nAGREE"])

@@ -42,6 +42,13 @@ role kind_of {{
   output = {{ key: "short" | "long" }}
 }}
 
+role worker {{
+  prompt  = "{{{{ task.statement }}}}"
+  tools   = [notes, submit(2), python("tools:look")]
+  turns   = 4
+  context = drop_oldest
+}}
+
 task sum {{
   statement = "What is 2 + 2?"
   verify    = exact("4")
@@ -88,6 +95,7 @@ SMALL = {
     "timed": Form(TEAMS, "budget = [12s]"),
     # A minute after the run starts, where the machine keeps UTC.
     "by": Form("parallel(2) of team(2) -> best", "by = 00:01"),
+    "tools": Form("parallel(2) of worker -> merger", same=True),
     "baseline": Form("parallel(2) of agent -> best", task='baseline = "5"', same=True),
 }
 ORDERS = {
@@ -103,7 +111,8 @@ KILLS: tuple[How, ...] = ("before", "torn", "written")
 
 def compiled(form: Form) -> Program:
     text = FILE.format(flow=form.flow, run=form.run, task=form.task)
-    program, _ = compile_run(Source("main.team", text), MemoryLibrary(), Choice())
+    choice = Choice(allow=lambda kind, _: kind == "python")
+    program, _ = compile_run(Source("main.team", text), MemoryLibrary(), choice)
     return program
 
 
