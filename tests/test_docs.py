@@ -27,6 +27,7 @@ from click.testing import CliRunner
 import podium.engine
 import podium.engine.testing
 from podium.engine.event import Event
+from podium.engine.sandbox import SandboxMissing
 from podium.engine.shell.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -241,6 +242,45 @@ def test_the_verifier_of_the_page_judges_as_it_says(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("solution", "exit_code"),
+    [("print(2 * int(input()))", 0), ('print(\'{"score": 1, "passed": true}\')', 1)],
+)
+def test_the_program_of_the_page_judges_as_it_says(
+    tmp_path: Path, solution: str, exit_code: int
+) -> None:
+    page = (ROOT / "docs" / "verifier.md").read_text("utf-8")
+    [code] = re.findall(r"^```py\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    [task] = re.findall(r"^    task double \{\n.*?^    \}$", page, flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "check.py").write_text(code)
+    (tmp_path / "main.team").write_text("edition 2026\n\n" + dedent(task) + "\n")
+    (tmp_path / "solution.py").write_text(solution)
+    done = subprocess.run(
+        [Path(sys.executable).parent / "podium", "verify", "main.team", "double",
+         "--answer", "solution.py", "--allow", "file:check.py"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    if "No sandbox works here" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == exit_code, done.stdout + done.stderr
+
+
+@pytest.mark.sandbox
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_the_page_on_the_sandbox_runs_a_program() -> None:
+    page = (ROOT / "docs" / "sandbox.md").read_text("utf-8")
+    [code] = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    shown: dict[str, Any] = {}
+    exec(code, shown)
+    try:
+        assert await shown["doubled"]("print(2 * int(input()))")
+    except SandboxMissing as missing:
+        pytest.skip(str(missing))
+    assert not await shown["doubled"]("while True: pass")
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ medians, so that a drift of the machine's speed does not count. Run by hand:
 """
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from statistics import median
 
 import anyio
@@ -27,7 +27,7 @@ async def bare(argv: tuple[str, ...]) -> None:
     await child.finish(60)
 
 
-async def at_once(run: Callable[[], Awaitable[object]], count: int) -> float:
+async def at_once(run: Callable[[], Coroutine[object, object, object]], count: int) -> float:
     """Milliseconds a command, of so many at once."""
     batches = max(1, EACH // count)
     began = time.perf_counter()
