@@ -1,7 +1,8 @@
 """What the parts cost that grow: admission with its queue, the journal with its events, the store with its text.
 
 Prints, each from one run:
-- CPU per admitted call with 10, 1,000 and 100,000 calls waiting, of many tenants, runs and agents;
+- CPU per admitted call with 100 to 100,000 calls waiting, of many tenants, runs and agents, with one replica, and
+  with eight, placement and leaders;
 - events per second through the journal's group commit, against SQLite alone and against bare tasks;
 - what a run of 10,000 calls on a history that grows to 200,000 tokens keeps, against its unique text, and the
   memory it takes. `--calls 1000` is a quicker one.
@@ -25,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -55,10 +57,14 @@ def cpu_s() -> float:
 # --- admission -------------------------------------------------------------------------------------
 
 
-def admission_us(waiting: int, turns: int = 3_000) -> float:
-    """CPU of one turn, in microseconds: a call ends, the next one goes, and another comes."""
-    ledger, fleet = Ledger(), Fleet(random.Random(0))
-    fleet.add("m", [Replica("r", "m", Endpoint("openai", "m", "http://m"), "http://m", "m", 8)])
+def admission_us(waiting: int, replicas: int = 1, turns: int = 3_000) -> float:
+    """CPU of one turn, in microseconds: a call ends, the next one goes, and another comes.
+
+    With several replicas calls are of teams of ten, each with a prompt of 8 kB, which one of them reads first.
+    """
+    ledger, fleet, endpoint = Ledger(), Fleet(random.Random(0)), Endpoint("openai", "m", "http://m")
+    places = [Replica(f"r{i}", "m", endpoint, f"http://m{i}", "m", 8) for i in range(replicas)]
+    fleet.add("m", places, tells_begun=replicas > 1)
     for tenant in range(10):
         ledger.open(f"tenant {tenant}", Limit())
         for run in range(10):
@@ -68,19 +74,34 @@ def admission_us(waiting: int, turns: int = 3_000) -> float:
     def arrive(number: int) -> None:
         run = f"run-{chance.randrange(10)}-{chance.randrange(10)}"
         call = ModelCall(f"main/{number % 5_000}.agent/c{number}", run, "m", (), 100)
+        if replicas > 1:
+            team = f"main/{number // 10 % 500}.team"
+            prompt = f"{team} {number // 5_000} {text}"
+            parts = Message("user", prompt), Message("user", str(number))
+            call = replace(call, group=team, messages=parts)
         queue.arrive(call, Amount(0, 100, 1))
 
+    def go(now: float) -> list[Grant]:
+        """Those who go now, and those who followed them, once their prompts were read."""
+        gone: list[Grant] = []
+        while decided := admit(queue, now):
+            found = [one.outcome for one in decided if isinstance(one.outcome, Grant)]
+            gone += found
+            for lead in (grant.lead for grant in found if grant.lead is not None):
+                queue.go_on(queue.leads.read(lead, now))
+        return gone
+
+    text = said(random.Random(0), 8_000)
     for number in range(waiting):
         arrive(number)
-    flying = [one.outcome for one in admit(queue, 0.0)]
+    flying = go(0.0)
     began = cpu_s()
     for turn in range(turns):
         grant = flying.pop(0)
-        assert isinstance(grant, Grant)
         queue.freed(grant)
         queue.settled(grant, Amount(0, 60, 1))
         arrive(waiting + turn)
-        flying += [one.outcome for one in admit(queue, float(turn))]
+        flying += go(float(turn))
     return (cpu_s() - began) / turns * 1e6
 
 
@@ -271,9 +292,10 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--calls", type=int, default=10_000)
     calls: int = options.parse_args().calls
-    print("waiting  us a call")
-    for waiting in (10, 1_000, 100_000):
-        print(f"{waiting:7} {admission_us(waiting):10.0f}")
+    print("waiting  us a call  with 8 replicas")
+    for waiting in (100, 1_000, 10_000, 100_000):
+        alone, placed = admission_us(waiting), admission_us(waiting, replicas=8)
+        print(f"{waiting:7} {alone:10.0f} {placed:16.0f}", flush=True)
     print("at once  events  journal/s   SQLite/s    tasks/s  to SQLite, to tasks")
     journal_lines()
     print("history    calls  reply  thought  unique MB  store MB  ratio  more MB  ms/call")
