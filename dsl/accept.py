@@ -151,12 +151,12 @@ def _rule(
             secondary=_task_label(draft, task),
             help=_OUTSIDE if task is _PART else "give the task a `verify`",
         )
-    if asked & {"passed", "accepted"} and not _passes(task):
+    if "passed" in asked and not _passes(task):
         _no_pass(evaluator, draft, "`passed` is never true here", place, task)
 
 
 def _hidden(evaluator: Evaluator, rule: Condition, place: Place, task: Task | None) -> None:
-    asked = set(names(rule)) & {"score", "passed", "plateau", "accepted"}
+    asked = set(names(rule)) & {"score", "passed", "plateau"}
     if asked and task is not None and task.verify is not None and task.verify.use == "final":
         evaluator.error(
             "E203",

@@ -134,7 +134,12 @@ FLOW_FORMS = (
         "The k attempts with the best scores",
         (Spec("k", COUNT, "How many", required=True), _BY),
     ),
-    Form("vote", FLOW, "The answer most attempts agree on"),
+    Form(
+        "vote",
+        FLOW,
+        "The answer most attempts agree on",
+        (Spec("by", VERIFIER, "A vote counts as much as this scores it; default: all count alike"),),
+    ),
     Form(
         "sample",
         FLOW,

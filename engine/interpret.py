@@ -253,17 +253,18 @@ async def _reduce(flow: Reduce, value: Value, here: Here) -> Ended:
     if not attempts:
         return Ended(Failed("need", f"there is no attempt for {flow.how}"))
     match flow.how:
-        case "vote":
+        case "vote" if flow.by is None:
             return ending(vote(attempts))
         case "sample":
             seed = seed_of(here.world.program.seed, here.address)
             return ending(Many(sample(attempts, flow.k, seed)))
-        case "best" | "top" | "score":
+        case "best" | "top" | "score" | "vote":
             return await _ranked(flow, value, attempts, here)
 
 
 async def _ranked(flow: Reduce, value: Value, attempts: Sequence[Attempt], here: Here) -> Ended:
-    """best, top and score. Where best or top name a verifier, attempts keep the verdicts that they came with."""
+    """best, top, score, a weighted vote. Where one of them but score names a verifier, attempts keep the verdicts
+    that they came with."""
     better = here.task.better
     judged, error = await judge_all(here, attempts, flow.by)
     if error is not None and all(attempt.verdict is None for attempt in judged):
@@ -272,11 +273,14 @@ async def _ranked(flow: Reduce, value: Value, attempts: Sequence[Attempt], here:
         return ending(Many(judged) if isinstance(value, Many) else judged[0])
     if flow.how == "best":
         judged = await finalists(here, judged, flow.by)
-    chosen = (best(judged, better),) if flow.how == "best" else top(judged, flow.k, better)
+    if flow.how == "vote":
+        chosen = (vote(judged, weighted=True),)
+    else:
+        chosen = (best(judged, better),) if flow.how == "best" else top(judged, flow.k, better)
     if flow.by is not None and flow.by != here.task.verify:
         by_address = {attempt.address: attempt for attempt in attempts}
         chosen = tuple(by_address[attempt.address] for attempt in chosen)
-    return ending(chosen[0] if flow.how == "best" else Many(chosen))
+    return ending(Many(chosen) if flow.how == "top" else chosen[0])
 
 
 async def _route(flow: Route, value: Value, here: Here) -> Ended:

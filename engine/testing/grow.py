@@ -346,9 +346,9 @@ class Flows:
 
     def _team_until(self) -> s.Expr:
         n = self.nouns
-        simple: list[s.Expr] = [t.name("consensus")]
+        simple: list[s.Expr] = [t.name("consensus"), t.name("accepted")]
         if n.passes and not n.hidden:
-            simple += [t.name("accepted"), t.name("passed")]
+            simple.append(t.name("passed"))
         if n.verified and not n.hidden:
             simple += [
                 t.compare(t.name("score"), ">=", t.number(0.5)),
