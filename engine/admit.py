@@ -14,7 +14,7 @@ Long because the pure decision and the door that waits for it share every field 
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -426,11 +426,13 @@ class Admission:
         amount: Amount | None,
         tell: Callable[[str, float | None], None],
         avoid: Replica | None = None,
+        queued: MutableMapping[Waiting, Call] | None = None,
     ) -> Grant:
         """Wait, holding nothing, until call may be sent; amount is then held, its slot taken.
 
         tell(why, seconds) is called once if it has to wait, with why as in `CallWaits`. avoid: the replica where
-        it failed last, which it goes to again only where no other endpoint has room.
+        it failed last, which it goes to again only where no other endpoint has room. queued: has the call while it
+        waits, for whoever may `refuse` it.
         Raises BudgetExhausted where the amount can never fit, CallError where the model's endpoints
         are closed, Outage. Cancelled, it leaves nothing behind.
         """
@@ -441,10 +443,15 @@ class Admission:
         try:
             if waiting.outcome is None:
                 tell(*self._why(waiting))
+                if queued is not None:
+                    queued[waiting] = call
                 await self._wait(waiting)
         except BaseException:
             self._withdraw(waiting)
             raise
+        finally:
+            if queued is not None:
+                queued.pop(waiting, None)
         outcome = waiting.outcome
         assert outcome is not None
         if isinstance(outcome, Exception):
@@ -454,6 +461,14 @@ class Admission:
             True,
         )  # no ring of the two: it would wait for the collector
         return outcome
+
+    def refuse(self, waiting: Waiting, error: Exception) -> None:
+        """Have the call of a task that waits raise error, unless something was decided on it."""
+        if waiting.outcome is None:
+            self._withdraw(waiting)
+            waiting.outcome = error
+            if waiting.wake is not None:
+                waiting.wake.set()
 
     def turn(self) -> None:
         """Decide anew, after something changed that this door does not see (an account, a replica)."""

@@ -28,8 +28,8 @@ from .call import (
 )
 from .guard import READING_S, Guard
 from .outcome import Exhausted, Failed
-from .pool import asking
-from .walk import Here, Walk, budget_mark, no_room, paused_by, recall
+from .pool import Asking
+from .walk import Here, budget_mark, no_room, paused_by, recall
 
 # A call so near to its deadline is urgent.
 HURRY_S = 30.0
@@ -39,16 +39,19 @@ _STEPS = 12
 
 async def ask(here: Here, call: Call) -> Reply:
     """The answer to call. Raises CallError and BudgetExhausted, in each life of the run the same."""
-    mark = _mark(here, call)
-    await _reach(here, mark)
+    mark, guards = _mark(here, call), here.guards
+    is_cut = any(guard.cut is not None for guard in guards)
+    if is_cut:
+        await _reach(here, mark)
     earlier = recall(here.recorder, mark, "no_answer")
     if earlier is not None:
         raise await _again(here, cast(Sequence[str], earlier))  # as `_no_answer` wrote it
-    await _only_known(here, call)
-    for guard in here.guards:
+    if is_cut:
+        await _only_known(here, call)
+    for guard in guards:
         guard.open[mark] = here.address
     await _in_time(here, call)
-    with asking(here.pledges, here.part, counts=isinstance(call, ModelCall)):
+    with Asking(here.pledges, here.part, isinstance(call, ModelCall)):
         return await _answer(here, _hurried(here, call), mark)
 
 
@@ -84,8 +87,15 @@ def _mark(here: Here, call: Call) -> str:
 
 async def _answer(here: Here, call: Call, mark: str) -> Reply:
     """A call that is cancelled stays in `open`: that is what tells where time ran out."""
+    walk = here.walk
+    walk.in_air += 1
     try:
-        reply = await _sent(here.walk, call)
+        try:
+            reply = await walk.world.call(call)
+        finally:
+            walk.in_air -= 1
+            if walk.paused is not None:
+                walk.tell()
     except CallError as error:
         _no_answer(here, mark, "failed", error.kind, error.message)
         raise
@@ -100,16 +110,6 @@ async def _answer(here: Here, call: Call, mark: str) -> Reply:
         raise
     _close(here, mark)
     return reply
-
-
-async def _sent(walk: Walk, call: Call) -> Reply:
-    walk.in_air += 1
-    try:
-        return await walk.world.call(call)
-    finally:
-        walk.in_air -= 1
-        if walk.paused is not None:
-            walk.tell()
 
 
 def _close(here: Here, mark: str) -> None:

@@ -119,6 +119,11 @@ class Usage:
 
     def believed(self) -> "Usage":
         """These figures with none below nothing, and no part larger than what it is part of."""
+        least = min(
+            self.fresh, self.cached, self.cache_write, self.output - self.reasoning, self.reasoning
+        )
+        if least >= 0:
+            return self
         total, output = max(0, self.input), max(0, self.output)
         cached = min(max(0, self.cached), total)
         written = min(max(0, self.cache_write), total - cached)

@@ -5,6 +5,7 @@ until it is sent again, an answer that could not be read is `answered` until it 
 """
 
 from dataclasses import dataclass, field
+from operator import add
 from typing import Literal, NamedTuple, get_args
 
 from .event import CallAnswered, CallFailed, CallIntended
@@ -36,15 +37,16 @@ class Tries(NamedTuple):
     lost: int = 0
 
     def plus(self, other: "Tries") -> "Tries":
-        return Tries(*(a + b for a, b in zip(self, other, strict=True)))
+        return Tries._make(map(add, self, other))
 
 
 NO_TRIES = Tries()
+_ONE = {fate: Tries(**{fate: 1}) for fate in FATES}
 
 
 def one(fate: Fate) -> Tries:
     """A single try of this fate."""
-    return Tries(**{fate: 1})
+    return _ONE[fate]
 
 
 def fate_of(intent: CallIntended | None, event: CallAnswered | CallFailed) -> Fate:

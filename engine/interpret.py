@@ -1,6 +1,6 @@
 """Walking a Program: each form of a flow is ordinary structured concurrency over calls."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
@@ -141,34 +141,39 @@ async def walk_flow(flow: Flow, value: Value, here: Here) -> Ended:
     return await node(here, kind_of(flow), flow.label, partial(_form, flow, value))
 
 
-async def _form(flow: Flow, value: Value, here: Here) -> Ended:
+def _form(flow: Flow, value: Value, here: Here) -> Awaitable[Ended]:
+    # No coroutine of its own: each one below an agent costs memory while the agent waits.
     match flow:
         case Agent():
-            return await _agent(flow, value, here)
+            return _agent(flow, value, here)
         case Team():
-            return await drive(flow, value, here)
+            return drive(flow, value, here)
         case Parallel():
-            return await _parallel(flow, value, here)
+            return _parallel(flow, value, here)
         case Then():
-            return await _then(flow, value, here)
+            return _then(flow, value, here)
         case Lift():
-            return await _lift(flow, value, here)
+            return _lift(flow, value, here)
         case Fallback():
-            return await fallback(flow, value, here, walk_flow)
+            return fallback(flow, value, here, walk_flow)
         case Repeat():
-            return await repeat(flow, value, here, walk_flow)
+            return repeat(flow, value, here, walk_flow)
         case Same():
-            return ending(value)
+            return _same(value)
         case Reduce():
-            return await _reduce(flow, value, here)
+            return _reduce(flow, value, here)
         case Route():
-            return await _route(flow, value, here)
+            return _route(flow, value, here)
         case ForEach():
-            return await _for_each(flow, value, here)
+            return _for_each(flow, value, here)
         case Limited():
-            return await _limited(flow, value, here)
+            return _limited(flow, value, here)
         case _:
             assert_never(flow)
+
+
+async def _same(value: Value) -> Ended:
+    return ending(value)
 
 
 async def _limited(flow: Limited, value: Value, here: Here) -> Ended:
@@ -179,10 +184,10 @@ async def _limited(flow: Limited, value: Value, here: Here) -> Ended:
     return ended
 
 
-async def _agent(flow: Agent, value: Value, here: Here) -> Ended:
+def _agent(flow: Agent, value: Value, here: Here) -> Awaitable[Ended]:
     role = flow.role
     if not (isinstance(value, Many) and "attempt" in role.takes):
-        return await act_alone(here, role, value)
+        return act_alone(here, role, value)
 
     async def each(attempt: Attempt, place: Here) -> Ended:
         return await act_alone(place, role, value, attempt)
@@ -191,7 +196,7 @@ async def _agent(flow: Agent, value: Value, here: Here) -> Ended:
         Job(str(i), "agent", role.name, partial(each, attempt))
         for i, attempt in enumerate(value.attempts, 1)
     ]
-    return await siblings(here, jobs, Rule())
+    return siblings(here, jobs, Rule())
 
 
 async def _then(flow: Then, value: Value, here: Here) -> Ended:
@@ -232,10 +237,12 @@ def _job(
 ) -> Job:
     port = None if exchange is None else Port(exchange, number)
 
-    async def body(place: Here) -> Ended:
+    async def port_and_verdict(place: Here) -> Ended:
         place = replace(place, port=port)
         ended = await _form(flow, value, place)
         return await submitted(place, ended) if judged else ended
+
+    body = port_and_verdict if judged or port else partial(_form, flow, value)
 
     return Job(f"{number}.{flow.label}", kind_of(flow), flow.label, body, need)
 

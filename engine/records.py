@@ -27,7 +27,7 @@ MOST, FULL = 32_768, 3_600
 # Longer texts are rows of their own, so that what is read of an event stays small.
 LONGEST = 4_000
 # As of Python's zlib: small tables, which are copied at each commit, and a window of 8 kB.
-_BITS, _MEMORY, _LEVEL = -13, 5, 6
+_BITS, _MEMORY, LEVEL = -13, 5, 6
 # 16 bytes as events have them now, 32 as those of earlier schemas.
 _DIGEST = re.compile(rb'([:\[]"?)([0-9a-f]{64}|[0-9a-f]{32})(?![0-9a-f])')
 # Stand for a digest of 16 and of 32 bytes; JSON never has them.
@@ -57,13 +57,13 @@ class Entry(NamedTuple):
 
 
 class Record:
-    """One that is added to. id: of the event that is added first."""
+    """One that is added to. id: of the event that is added first. level: how well it is deflated, 0 not at all."""
 
-    def __init__(self, id_: int) -> None:
+    def __init__(self, id_: int, level: int = LEVEL) -> None:
         self.id = id_
         self.is_full = False
         self._deflate = zlib.compressobj(
-            _LEVEL, zlib.DEFLATED, _BITS, _MEMORY, zlib.Z_DEFAULT_STRATEGY, DICTIONARY
+            level, zlib.DEFLATED, _BITS, _MEMORY, zlib.Z_DEFAULT_STRATEGY, DICTIONARY
         )
         self._new: list[bytes] = []
         self._size, self._begun = 0, False

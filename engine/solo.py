@@ -1,5 +1,6 @@
 """An agent outside a team: what it sees, where it acts, and what its first call may cost."""
 
+from collections.abc import Awaitable
 from dataclasses import replace
 from functools import partial
 
@@ -38,13 +39,15 @@ def turn_of(
     )
 
 
-async def act_alone(here: Here, role: Role, value: Value, attempt: Attempt | None = None) -> Ended:
+def act_alone(
+    here: Here, role: Role, value: Value, attempt: Attempt | None = None
+) -> Awaitable[Ended]:
     """One agent's end: its attempt on value. attempt: the one it revises, where there are several in value."""
     if role.budget is not None:
         bare = replace(role, budget=None)
         body = partial(_act, role=bare, value=value, attempt=attempt)
-        return await limited(here, body, role.budget, "best")
-    return await _act(here, role, value, attempt)
+        return limited(here, body, role.budget, "best")
+    return _act(here, role, value, attempt)
 
 
 async def _act(here: Here, role: Role, value: Value, attempt: Attempt | None) -> Ended:

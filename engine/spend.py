@@ -36,12 +36,14 @@ class Spend:
     rented_ms: int = 0
 
     def plus(self, other: "Spend") -> "Spend":
+        if self is NO_SPEND:  # of most nodes one call is all: they share its figures
+            return other
         return Spend(
             self.amount.plus(other.amount),
             self.usage.plus(other.usage),
             self.unknown + other.unknown,
             self.unpriced + other.unpriced,
-            self.bounds.plus(other.bounds),
+            self.bounds if other.bounds is NOTHING else self.bounds.plus(other.bounds),
             self.tries.plus(other.tries),
             self.rent + other.rent,
             self.rented_ms + other.rented_ms,

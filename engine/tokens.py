@@ -102,7 +102,7 @@ def with_usage(call: ModelCall, reply: ModelReply) -> ModelReply:
     """The reply, with an estimate of what the server did not report, and no part above its whole."""
     used, said = reply.usage.believed(), bool(reply.text or reply.reasoning or reply.tool_calls)
     if used.input and (used.output or not said):
-        return replace(reply, usage=used)
+        return reply if used is reply.usage else replace(reply, usage=used)
     guess = estimate(call, reply.text, reply.reasoning)
     told = replace(guess, input=used.input or guess.input, output=used.output or guess.output)
     told = replace(told, cached=used.cached, cache_write=used.cache_write, reasoning=used.reasoning)

@@ -154,7 +154,7 @@ class Here:
 
     @property
     def pledges(self) -> tuple[Pledge, ...]:
-        return tuple(cause for cause in self.causes if isinstance(cause, Pledge))
+        return tuple([cause for cause in self.causes if isinstance(cause, Pledge)])
 
     @property
     def part(self) -> Later | First | None:
@@ -164,7 +164,7 @@ class Here:
 
     @property
     def guards(self) -> tuple[Guard, ...]:
-        return tuple(cause for cause in self.causes if isinstance(cause, Guard))
+        return tuple([cause for cause in self.causes if isinstance(cause, Guard)])
 
     def at(self, segment: str) -> "Here":
         """The place below this one; an empty segment is the same place."""

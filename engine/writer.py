@@ -19,7 +19,7 @@ import anyio.to_thread
 from .database import DiskError, Ending, connect, entry_of, first_id, write
 from .event import Stamped
 from .pieces import Row, packed
-from .records import Record, RecordRow
+from .records import LEVEL, Record, RecordRow
 from .refused import because
 
 
@@ -50,6 +50,7 @@ class Writer:
         self._db = db
         self._path = path
         self._inline = inline or path is None
+        self._level = 0 if path is None else LEVEL  # what is gone soon is not worth the time
         self._kept: list[Job] = []
         self._written: anyio.Event | None = None  # of those kept, where there is a thread
         self._work = anyio.Event()
@@ -69,7 +70,8 @@ class Writer:
         """Return when job, which was put, is on disk. Raises DiskError. Shielded, bounded by SQLite's
         own time-out for a locked file."""
         if job.written is None:
-            await anyio.lowlevel.cancel_shielded_checkpoint()  # whoever is ready shares the commit
+            for _ in range(2):  # whoever is ready shares the commit, and whoever one of those wakes
+                await anyio.lowlevel.cancel_shielded_checkpoint()
             if not job.done:
                 self.flush()
         elif self._dead is not None:
@@ -176,7 +178,7 @@ class Writer:
             record = self._open.get(job.run)
             if record is None and job.events:
                 id_ = first_id(db, job.run) | job.events[0].number
-                record = self._open[job.run] = Record(id_)
+                record = self._open[job.run] = Record(id_, self._level)
             for text in job.texts:
                 place = None if record is None else record.keep(text)
                 if record is None or place is None:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from podium.dsl.program import Budget, Flow, Repeat
 from podium.engine.ledger import Amount, Hold, Ledger, Limit
 from podium.engine.pool import (
+    Asking,
     First,
     Later,
     Need,
     Pledge,
-    asking,
     covers,
     least_calls,
     may_ask_more,
@@ -112,7 +112,7 @@ def test_a_first_round_that_asked_less_than_it_might_owes_no_more() -> None:
     pledge = Pledge(Need(Amount(calls=1), least=5), lambda: None)
     with First((pledge,), 4) as first:
         for _ in range(2):
-            with asking((pledge,), first):
+            with Asking((pledge,), first):
                 assert (pledge.pool.busy, pledge.pool.in_air) == (1, 1)
     assert (pledge.unmet, pledge.pool.owed) == (1, Amount(calls=1))
 
@@ -120,9 +120,9 @@ def test_a_first_round_that_asked_less_than_it_might_owes_no_more() -> None:
 def test_what_a_later_round_may_take_is_kept_until_it_has_asked_or_ended() -> None:
     pledge = Pledge(Need(Amount(calls=1), least=1), lambda: None)
     with Later((pledge,), 3) as later:
-        with asking((pledge,), later):
+        with Asking((pledge,), later):
             assert (pledge.pool.promised, pledge.asked) == (Amount(calls=2), 0)
-        with asking((pledge,), later, counts=False):
+        with Asking((pledge,), later, counts=False):
             assert (pledge.pool.busy, pledge.pool.promised) == (1, Amount(calls=2))
     assert (pledge.pool.promised, pledge.pool.owed) == (Amount(), Amount(calls=1))
 
