@@ -50,6 +50,7 @@ SPENT = ["usd", "rent_usd", "calls", "tokens", "tries", "unknown_calls", "bounds
 TOKENS = ["total", "input", "fresh", "cached", "cache_write", "output", "reasoning"]
 RESULT = [
     *("schema", "run", "outcome", "reason", "resumable", "answer", "score", "passed", "baseline"),
+    *("problems", "suspected", "measured_again", "sandbox"),
     *("seconds", "spent", "budget", "held", "failures", "early", "nodes", "store"),
 ]
 
