@@ -14,18 +14,21 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 import anyio
 from aiohttp import web
 
 from podium.dsl.problem import ProgramError
 from podium.engine import CallError, Engine, NotResumable, Run, RunOwned
+from podium.engine.event import Stamped
 
 ENGINE = web.AppKey("engine", Engine)
 TOKEN = web.AppKey("token", str)
 # The reason of the pause of a run that goes on at the next start.
 RESTART = "restart"
+# How the keys of runs begin that last as long as the connection of their client.
+STREAMED = "streamed "
 # How long calls in flight may take to end when the service does; then they are cancelled, and paid twice.
 GRACE_S = 10.0
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -81,6 +84,25 @@ async def asked_of(request: web.Request) -> Mapping[str, str]:
     return asked
 
 
+@routes.post("/answers")
+async def answer(request: web.Request) -> web.StreamResponse:
+    """As POST /runs, with the events in the reply, to the run's end. A client that goes away cancels the run."""
+    asked = await asked_of(request)
+    run = await request.app[ENGINE].start(
+        asked["program"],
+        run=asked.get("run"),
+        task=asked.get("task"),
+        budget=asked.get("budget"),
+        key=f"{STREAMED}{secrets.token_hex(8)}",
+    )
+    try:
+        return await streamed(request, run.events())
+    finally:
+        run.abort()  # nothing is left to cancel of a run that has ended
+        with anyio.CancelScope(shield=True):
+            await run.result()
+
+
 @routes.get("/runs")
 async def runs(request: web.Request) -> web.Response:
     found = request.app[ENGINE].runs()
@@ -96,7 +118,10 @@ async def events(request: web.Request) -> web.StreamResponse:
     """Every event as a server-sent one, until the run ends; after `Last-Event-ID`, where that is sent."""
     last = request.headers.get("Last-Event-ID", "")
     after = int(last) if last.isdecimal() else -1
-    found = request.app[ENGINE].events(request.match_info["run"], after)
+    return await streamed(request, request.app[ENGINE].events(request.match_info["run"], after))
+
+
+async def streamed(request: web.Request, found: AsyncIterator[Stamped]) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Cache-Control": "no-store"})
     response.content_type = "text/event-stream"
     await response.prepare(request)
@@ -137,6 +162,8 @@ async def take_up(engine: Engine) -> None:
     """Go on with what the last service left: what it paused on leaving, and what it was killed in."""
     for record in engine.runs():
         reason = (record.outcome or {}).get("reason")
+        if (record.key or "").startswith(STREAMED):
+            continue  # its client is gone
         if record.status in ("running", "interrupted") or reason == RESTART:
             try:
                 await engine.resume(record.id)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import anyio
 import anyio.to_thread
 import pytest
 
@@ -93,6 +94,11 @@ class User:
             lines = (await reply.text()).splitlines()
         return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
 
+    async def newest(self) -> Any:
+        """The outcome of the newest run; None while it lives."""
+        _, found = await self.get("/runs")
+        return found["runs"][0]["outcome"]
+
     async def status(self, run: str) -> str:
         _, found = await self.get("/runs")
         return next(one["status"] for one in found["runs"] if one["run"] == run)
@@ -127,6 +133,23 @@ async def test_a_run_is_started_once_and_streamed_to_its_end(service: str) -> No
         assert await one.events(first["run"], after=3) == events[4:]
         assert await one.status(first["run"]) == "ended"
         assert server.started == 2
+
+
+async def test_a_client_that_goes_away_cancels_the_run_it_had_streamed(service: str) -> None:
+    """Field case 12: the connections to the model are closed within a second, and none is opened any more."""
+    async with (
+        FakeServer(always(Answer("yes " * 99, pieces=99, pause_s=0.1))) as server,
+        user(service) as one,
+    ):
+        async with one.session.post("/answers", json=asked(server, 3)) as reply:
+            assert await reply.content.readany()
+            while server.started == 0:  # noqa: ASYNC110  # another process is waited for
+                await anyio.sleep(0.01)
+        with anyio.fail_after(2):
+            while (outcome := await one.newest()) is None:  # noqa: ASYNC110  # likewise
+                await anyio.sleep(0.01)
+        assert outcome["outcome"] == "cancelled"
+        assert server.started == 1
 
 
 async def test_only_who_knows_the_token_is_let_in(service: str) -> None:

@@ -121,7 +121,8 @@ class Till:
             raise error
         usage = usage_of(call, answer)
         self._write(call, usage, told=answer.usage != Usage())
-        return ModelReply(answer.text, answer.finish, answer.usage or usage, "fake", "till")
+        said = answer.usage or usage
+        return ModelReply(answer.text, answer.finish, said, "fake", "till", tool_calls=answer.calls)
 
     def _write(self, call: ModelCall, usage: Usage, *, told: bool) -> None:
         self.exact = self.exact and told
@@ -154,7 +155,8 @@ def usage_of(call: ModelCall, answer: Say | Fail) -> Usage:
 @lru_cache
 def compiled(text: str) -> Program:
     """The program of text, compiled once for all seeds."""
-    return compile_run(Source("case.team", text), MemoryLibrary(), Choice())[0]
+    choice = Choice(allow=lambda kind, _: kind == "python")
+    return compile_run(Source("case.team", text), MemoryLibrary(), choice)[0]
 
 
 def cost(output: int, *, delay: float = 1.0, text: str = "yes") -> Say:

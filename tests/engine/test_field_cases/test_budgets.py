@@ -5,7 +5,8 @@ Case | where it is looked at
 2    | `test_dispatch.test_outstanding_holds_are_part_of_the_comparison`, `test_ledger`; on error and
      | cancel `test_dispatch.test_whatever_fails_or_is_cancelled_the_books_are_right`
 3    | here: what a chief reads; `plan/test_promise`: least <= bill <= most over generated programs
-4    | no tools yet; a batch of branches is case 1
+4    | `agent/test_work.test_the_calls_of_a_reply_are_run_one_after_another_and_the_first_so_many_alone`,
+     | `agent/test_calls.test_a_batch_is_counted_before_any_of_it_is_run`; a batch of branches is case 1
 5    | here
 6    | here
 7    | here; by SIGKILL `test_kill`

@@ -1,7 +1,7 @@
 """Field cases of concurrency: cancelling, failing, stragglers.
 
 Case | where it is looked at
-12   | here, on virtual time and over a socket; no tools and no `podium serve` yet
+12   | here, on virtual time and over a socket, a tool that loops too; a client that leaves: `test_service`
 13   | here; `test_interpret.test_too_few_attempts_fail_the_whole_with_the_lowest_branch`
 14   | here; `test_interpret.test_a_failed_branch_leaves_its_siblings_alone`
 15   | here; nothing is ever asked for twice to be quicker, so the second half has no case
@@ -16,7 +16,15 @@ import anyio
 import pytest
 
 from podium.engine import Engine, Run
-from podium.engine.call import CallError, ModelCall, ModelReply, Replica, VerifierCall
+from podium.engine.call import (
+    CallError,
+    ModelCall,
+    ModelReply,
+    Replica,
+    ToolCall,
+    Usage,
+    VerifierCall,
+)
 from podium.engine.event import NodeEnded
 from podium.engine.outcome import Cancelled, Failed, Passed
 from podium.engine.shell.ending import code_of
@@ -31,6 +39,57 @@ from .bench import Check, Played, Till, compiled, cost, failure, over, play, tea
 NESTED = "parallel(2) of (team(members = [2 of one], ceo = adaptive) -> mend) -> merge -> mend"
 
 # --- case 12 ----------------------------------------------------------------------------------------
+
+
+TOOLED = """
+role worker {
+  prompt = \"\"\"{{ task.statement }}\"\"\"
+  tools  = [notes, python("loops:on")]
+}
+"""
+
+
+@dataclass
+class Looping:
+    """A tool that never comes to an end."""
+
+    ticks: int = 0
+    running: int = 0
+
+    async def __call__(self) -> str:
+        """Loops on."""
+        self.running += 1
+        try:
+            while True:
+                self.ticks += 1
+                await anyio.sleep(0.1)
+        finally:
+            self.running -= 1
+
+
+def test_cancelling_a_run_reaches_a_tool_that_loops() -> None:
+    async def case(seed: int) -> None:
+        call = ToolCall("a", "on", {}, "{}")
+        till = Till(lambda _, n: Say("", 1.0, usage=Usage(input=5, output=5), calls=(call,)))
+        tool, store = Looping(), Store.memory(anyio.current_time)
+        engine = Engine(
+            store,
+            client=till,
+            environ={},
+            inline=True,
+            now=anyio.current_time,
+            bindings={"loops:on": tool},  # type: ignore[dict-item]  # a tool
+        )
+        text = team_file("parallel(3) of worker -> merge", rest=TOOLED)
+        with anyio.move_on_after(2 + seed):
+            async with engine:
+                await (await engine.start(compiled(text))).result()
+        ticks = tool.ticks
+        assert (tool.running, ticks > 0) == (0, True)
+        await anyio.sleep(10)
+        assert tool.ticks == ticks
+
+    over(range(4), case)
 
 
 @dataclass

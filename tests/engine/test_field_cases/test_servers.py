@@ -4,7 +4,7 @@ Case | where it is looked at
 24   | `clients/test_chat.test_a_chunk_without_choices_is_harmless_anywhere`, and alone: here
 25   | here, through all layers; `clients/test_chat.test_a_prompt_cut_by_the_server_is_an_overflow`
 26   | `clients/test_tool_calls.test_all_forms_give_the_same_call`, and several at once
-27   | here, as far as the reply: nothing runs a tool yet
+27   | here, as far as the reply; `agent/test_work.test_calls_are_run_whatever_the_finish_says`
 28   | here, through all layers; `clients/test_chat`: streams cut at every byte
 29   | here; `team/test_board`, `plan/test_plan`: a board stays within its window, and the plan knows
 32   | `team/test_drive.test_the_ceos_stop_is_honoured`
