@@ -3,7 +3,7 @@
     from podium.engine import Engine
 
 Beside it, what a run gives (`Run`, `RunResult`); what happens in it, `Stamped` with an `Event`, one of the classes
-from `AccountOpened` to `Scored`; and the errors that starting one raises: `CallError`, `NotResumable`, `RunOwned`,
+from `AccountOpened` to `Unflagged`; and the errors that starting one raises: `CallError`, `NotResumable`, `RunOwned`,
 `StoreError`, and `podium.dsl.problem.ProgramError`.
 
 Names are loaded when they are first used, so that `podium --version` loads none of them.
@@ -23,14 +23,18 @@ if TYPE_CHECKING:
         Decided,
         Event,
         Improved,
+        Measured,
         NodeEnded,
         NodeStarted,
         Ordered,
+        Rented,
         RunEnded,
         RunStarted,
         Said,
         Scored,
         Stamped,
+        TaskEnded,
+        Unflagged,
     )
     from .life import Run
     from .lock import RunOwned
@@ -49,10 +53,12 @@ __all__ = [
     "Engine",
     "Event",
     "Improved",
+    "Measured",
     "NodeEnded",
     "NodeStarted",
     "NotResumable",
     "Ordered",
+    "Rented",
     "Run",
     "RunEnded",
     "RunOwned",
@@ -62,10 +68,12 @@ __all__ = [
     "Scored",
     "Stamped",
     "StoreError",
+    "TaskEnded",
+    "Unflagged",
 ]
 _EVENTS = """
-    AccountOpened CallAnswered CallFailed CallIntended CallWaits Decided Event Improved NodeEnded NodeStarted
-    Ordered RunEnded RunStarted Said Scored Stamped
+    AccountOpened CallAnswered CallFailed CallIntended CallWaits Decided Event Improved Measured NodeEnded
+    NodeStarted Ordered Rented RunEnded RunStarted Said Scored Stamped TaskEnded Unflagged
 """
 _HOME = {
     **dict.fromkeys(_EVENTS.split(), "event"),

@@ -32,6 +32,28 @@ class Truth:
         return "true or false"
 
 
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An argument that is a text with something in it."""
+
+    name: str
+
+    @property
+    def range(self) -> str:
+        return "a text"
+
+
+Argument = Whole | Truth | Text
+
+
+def text_given(args: Mapping[str, Scalar], wanted: Text) -> str:
+    """What args gives for wanted. Raises ArgumentError where there is nothing, or no text."""
+    value = args.get(wanted.name)
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+        raise ArgumentError(wanted.name, f"{wanted.name} is {value!r}; a text is needed")
+    return str(value)
+
+
 def whole_number(args: Mapping[str, Scalar], wanted: Whole, *, default: int) -> int:
     """What args gives for wanted, or default. Raises ArgumentError outside its range, or on another type."""
     value = args.get(wanted.name, default)
@@ -51,7 +73,7 @@ def truth(args: Mapping[str, Scalar], wanted: Truth) -> bool:
     return value
 
 
-def only(args: Mapping[str, Scalar], *known: Whole | Truth) -> None:
+def only(args: Mapping[str, Scalar], *known: Argument) -> None:
     """Raises ArgumentError on an argument that is none of known."""
     names = [argument.name for argument in known]
     for name in args:

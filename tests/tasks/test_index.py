@@ -6,9 +6,13 @@ from importlib.resources import files
 
 import pytest
 
+from podium.dsl.compile import Choice, compile_run
+from podium.dsl.format import format_text
 from podium.dsl.library import LibraryError
 from podium.dsl.program import Task
+from podium.dsl.source import Source
 from podium.engine.families import family, names
+from podium.engine.library import DiskLibrary
 
 INDEX = json.loads((files("podium") / "tasks" / "index.json").read_text("utf-8"))
 
@@ -41,3 +45,22 @@ def test_a_name_that_no_problem_has_is_told_with_a_near_one() -> None:
     with pytest.raises(LibraryError, match="there is no task family `word`") as caught:
         family("word:7", {})
     assert "words" in caught.value.help
+
+
+EXAMPLES = sorted(
+    entry.name
+    for entry in (files("podium") / "tasks").iterdir()
+    if (entry / "example.team").is_file()
+)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_of_a_family_runs_on_it(name: str) -> None:
+    text = (files("podium") / "tasks" / name / "example.team").read_text("utf-8")
+    source = Source("example.team", text)
+    choice = Choice(allow=lambda kind, value: False)
+    program, warnings = compile_run(source, DiskLibrary("<x>"), choice)
+    assert warnings == ()
+    assert program.tasks
+    assert f'family("{name}"' in text
+    assert format_text(source) == text
