@@ -15,15 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha1
 from types import MappingProxyType
-from typing import assert_never
+from typing import Protocol, assert_never, runtime_checkable
 
 import anyio
 import anyio.lowlevel
 
-from podium.dsl.program import Model
+from podium.dsl.program import Model, Price
 
 from .admit import Admission, Grant, Waiting, verifier_pool
 from .call import (
+    BudgetExhausted,
     Call,
     CallError,
     Client,
@@ -58,6 +59,18 @@ from .value import Verdict
 Pace = Callable[[], Awaitable[None]]
 Verify = Callable[[VerifierCall], Awaitable[Verdict]]
 Use = Callable[[ToolUse], Awaitable[ToolReply]]
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A client whose servers may count the tokens of a prompt, template included; None where this one does not.
+
+    A journey before each call would cost more than it saves: it is asked where a call does not fit by its bytes.
+    """
+
+    async def count(self, call: ModelCall, replica: Replica) -> int | None: ...
+
+
 # A verifier that errs so often running says nothing about the attempts.
 BROKEN_AFTER = 3
 # What the model is told of a call that may have been made, and may not be made twice.
@@ -276,18 +289,36 @@ async def _admitted(path: Path, call: Call, avoid: Replica | None) -> Grant:
     def tell(why: str, seconds: float | None) -> None:
         path.journal.emit(CallWaits(call.address, why, seconds))
 
-    amount = None
+    amount = price = None
     if isinstance(call, ModelCall):
-        amount = worst(call, path.models[call.model].price)
+        price = path.models[call.model].price
+        amount = worst(call, price)
         pool = path.pools.get(call.model, call.model)
         call = call if pool == call.model else replace(call, model=pool)
     path.gate.check(call)
-    grant = await path.admission.enter(call, amount, tell, avoid, path.gate.queued)
+    try:
+        grant = await path.admission.enter(call, amount, tell, avoid, path.gate.queued)
+    except BudgetExhausted:
+        if (amount := await _counted(path, call, price)) is None:
+            raise
+        path.gate.check(call)
+        grant = await path.admission.enter(call, amount, tell, avoid, path.gate.queued)
     if not path.gate.admits(call):
         grant.leave()
         grant.settle(NOTHING)
         raise Interrupted(path.gate.cause)
     return grant
+
+
+async def _counted(path: Path, call: Call, price: Price | None) -> Amount | None:
+    """What call may cost by its server's own count of its prompt; None where no server counts it."""
+    if not (isinstance(call, ModelCall) and isinstance(path.client, Counting)):
+        return None
+    try:
+        count = await path.client.count(call, path.admission.fleet.replicas((call.model,))[0])
+    except CallError:
+        return None
+    return None if count is None else worst(call, price, count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -754,3 +754,21 @@ async def test_a_thousand_waiting_calls_end_in_order_of_arrival() -> None:
             group.start_soon(bench.do, ask(f"a/{i}", 50))
     assert bench.ledger.accounts["run"].spent.usd == 1000
     await bench.end()
+
+
+async def test_a_call_that_does_not_fit_by_its_bytes_is_counted_by_its_server() -> None:
+    class Counts(Server):
+        async def count(self, call: ModelCall, replica: Replica) -> int | None:
+            return 100 if call.address == "a/c1" else None
+
+    async def script(call: ModelCall, number: int) -> ModelReply:
+        return ModelReply("yes", "stop", Usage(input=110, output=5))
+
+    bench = Bench(Counts(script), run_of(Limit(tokens=300)))
+    with anyio.fail_after(100):
+        assert isinstance(await bench.call(ask("a/c1", 100, text="word " * 100)), ModelReply)
+        with pytest.raises(BudgetExhausted):
+            await bench.call(ask("b/c1", 100, text="word " * 100))
+    assert len(bench.server.starts) == 1
+    assert bench.ledger.accounts["run"].spent.tokens == 115
+    await bench.end()
