@@ -57,7 +57,8 @@ class Bubblewrap:
                 raise SandboxFailed(f"the sandbox cannot be set up: {error}") from error
             finally:
                 if group is not None:
-                    group.remove()
+                    with anyio.CancelScope(shield=True):
+                        await group.remove()
 
     async def _run(self, command: Command, group: Group | None) -> Ran:
         folder, limits = command.folder, command.limits

@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+import anyio
+
 from .command import Limits
 
 ROOT = Path("/sys/fs/cgroup")
+# Between looks whether a group can be removed. Nearly always it can at once.
+PATIENCE_S = (0.0, 0.001, 0.004, 0.016, 0.064, 0.256)
 _PREFIX = "podium-"
 
 
@@ -32,11 +36,19 @@ class Group:
             for name in ("memory.events", "memory.oom_control")
         )
 
-    def remove(self) -> None:
-        """What does not go now, as the kernel is still at it, goes at the next sweep."""
+    async def remove(self) -> None:
+        """The kernel may be at it still; what does not go now goes at the next sweep."""
+        for wait_s in PATIENCE_S:
+            await anyio.sleep(wait_s)
+            if self.gone():
+                return
+
+    def gone(self) -> bool:
+        """Remove what can be removed; whether that was all."""
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 folder.rmdir()
+        return not any(folder.exists() for folder in self.folders)
 
 
 @dataclass(slots=True)
@@ -72,7 +84,7 @@ class Groups:
                     if (folder / file).exists():
                         (folder / file).write_text(str(value))
         except OSError:
-            group.remove()
+            group.gone()
             raise
         return group
 
