@@ -15,6 +15,9 @@ from podium.dsl.program import (
     Same,
     Team,
     Then,
+    Verifier,
+    subflows,
+    verifier_of,
 )
 
 
@@ -58,6 +61,23 @@ def gives_many(flow: Flow) -> bool:
             return gives_many(cases[0][1])
         case Team() | Same():
             return False
+
+
+def verifiers_in(flow: Flow) -> tuple[Verifier, ...]:
+    """The verifiers that flow and what is in it name, each once, in the order of the text."""
+    found: list[Verifier] = []
+    seen = set[int]()
+    waiting = [flow]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        own = verifier_of(one)
+        if own is not None and own not in found:
+            found.append(own)
+        waiting.extend(reversed(subflows(one)))
+    return tuple(found)
 
 
 def first_role(flow: Flow) -> Role | None:

@@ -48,7 +48,8 @@ async def verdict_on(here: Here, attempt: Attempt, verifier: Verifier, measure: 
         verdicts = await _on_parts(here, attempt, verifier, measure)
         return settled(combined(verifier, verdicts, here.task.better), here.task, verifier)
     again = "" if measure == 1 else f".{measure}"
-    address = f"{attempt.address}/v.{verifier.name}{again}"
+    name = here.walk.called(verifier, here.task)
+    address = f"{attempt.address}/v.{name}{again}"
     content = attempt.answer, attempt.text
     call = VerifierCall(address, here.account, verifier, here.task, *content, measure)
     key = request_digest(call)

@@ -17,7 +17,7 @@ from typing import Protocol
 import anyio
 import anyio.lowlevel
 
-from podium.dsl.program import Task
+from podium.dsl.program import Task, Verifier
 
 from .call import (
     BudgetExhausted,
@@ -25,6 +25,7 @@ from .call import (
 )
 from .event import NodeEnded, NodeStarted
 from .exchange import Port
+from .forms import verifiers_in
 from .guard import Guard
 from .outcome import (
     BUDGETS,
@@ -108,6 +109,17 @@ class Walk:
     verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
     judging: dict[str, anyio.Lock] = field(default_factory=dict[str, anyio.Lock])
     scored: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    _verifiers: tuple[Verifier, ...] | None = None
+
+    def called(self, verifier: Verifier, task: Task) -> str:
+        """What verifier is called in addresses below an attempt at task: by its name, with a number where another
+        one of that name may judge the same attempt."""
+        if self._verifiers is None:
+            self._verifiers = verifiers_in(self.world.program.flow)
+        others = [one for one in self._verifiers if one != task.verify]
+        alike = [one for one in (task.verify, *others) if one and one.name == verifier.name]
+        place = alike.index(verifier) if verifier in alike else 0
+        return verifier.name if place == 0 else f"{verifier.name}.of{place + 1}"
 
     async def pause(self, cause: str, told: str = "") -> None:
         """Stop the whole run and wait for the end; never comes back."""

@@ -273,3 +273,12 @@ def test_a_budget_that_fails_fails_in_the_same_place_on_replay(seed: int) -> Non
     tight = Limited("parallel", HERE, parallel(4, team(2), passes=2), Budget(calls=6), "fail")
     simulation = simulate(program(then(tight, reduce_by("best")), JUDGED), seed=seed, servers=SMALL)
     assert not simulation.violations, simulation.told()
+
+
+def test_verifiers_of_one_name_that_judge_the_same_attempt_are_told_apart() -> None:
+    """Two questions at one address would be taken for those of two different runs."""
+    flow = then(parallel(2, agent()), reduce_by("score", by=exact("5")), reduce_by("best"))
+    simulation = simulate(program(flow, JUDGED), seed=3)
+    assert not simulation.violations, simulation.told()
+    assert simulation.result is not None
+    assert simulation.result.outcome in (Passed(), Finished())
