@@ -61,9 +61,9 @@ def team(context: Context, bound: Bound) -> Value:
 
 def _mas_tts(context: Context, bound: Bound) -> Value:
     """The published team: all but its size and its bounds is fixed."""
-    _beside_compat(context, bound)
+    alone = _beside_compat(context, bound)
     if not bound.known("n"):
-        if not bound.given("n"):
+        if alone and not bound.given("n"):
             help_ = "write `team(4, compat = mas_tts)`: at most four"
             context.error("E112", "`team` needs to know how many", bound.place, help=help_)
         return stand_in("team", bound.place)
@@ -82,11 +82,13 @@ def _mas_tts(context: Context, bound: Bound) -> Value:
     )
 
 
-def _beside_compat(context: Context, bound: Bound) -> None:
-    for name in bound.args:
-        if name not in _BESIDE_COMPAT:
-            message = f"`compat` sets `{name}` itself"
-            context.error("E212", message, bound.at(name), help="delete one of them")
+def _beside_compat(context: Context, bound: Bound) -> bool:
+    """Whether nothing is set against it; E212 for each setting that is."""
+    against = [name for name in bound.args if name not in _BESIDE_COMPAT]
+    for name in against:
+        message = f"`compat` sets `{name}` itself"
+        context.error("E212", message, bound.at(name), help="delete one of them")
+    return not against
 
 
 # --- who sits in it ------------------------------------------------------------------------------

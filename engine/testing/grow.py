@@ -118,6 +118,8 @@ class Flows:
         n = self.nouns
         leaves: list[Make] = [lambda: self.best("best"), lambda: t.name("vote"), n.merger]
         leaves += self._if("team", lambda: self.team(room))
+        if n.verifiers:
+            leaves.append(lambda: t.call("vote", by=n.verifier()))
         others: list[Make] = [
             lambda: t.then(self.flow("select", fuel, room), self.flow("join", fuel, room)),
             lambda: t.then(self.flow("join", fuel, room), self.flow("improve", fuel, room)),
