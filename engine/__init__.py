@@ -3,8 +3,8 @@
     from podium.engine import Engine
 
 Beside it, what a run gives (`Run`, `RunResult`); what happens in it, `Stamped` with an `Event`, one of the classes
-from `AccountOpened` to `Unflagged`; and the errors that starting one raises: `CallError`, `NotResumable`, `RunOwned`,
-`StoreError`, and `podium.dsl.problem.ProgramError`.
+from `AccountOpened` to `Unflagged`; and the errors that starting one raises: `CallError`, `NotResumable`,
+`RunOwned`, `StoreError`, and `podium.dsl.problem.ProgramError`.
 
 Names are loaded when they are first used, so that `podium --version` loads none of them.
 """

@@ -8,11 +8,12 @@ import json
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 from podium.dsl.library import ArgumentError
 from podium.dsl.names import did_you_mean
 from podium.dsl.program import Compare, Scalar, Task, Verifier
+from podium.engine.clients.loose import mapping
 from podium.engine.value import Attempt, Verdict
 
 from ..arguments import Text, Truth, Whole, only, text_given, truth, whole_number
@@ -83,7 +84,7 @@ def _loaded(number: int, line: str) -> Task:
         row: Any = json.loads(line)
     except ValueError as error:
         raise ArgumentError("file", f"line {number} is no JSON: {error}") from error
-    row = cast(dict[str, Any], row) if isinstance(row, dict) else {}
+    row = mapping(row)
     statement = next((str(row[key]) for key in _STATEMENTS if row.get(key)), "")
     answer = row.get("answer")
     if answer is None:
