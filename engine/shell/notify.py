@@ -37,10 +37,19 @@ class Notifier:
             raise ShellError("--notify needs a command, such as --notify 'notify-send podium'")
         self._run, self._tell = run, tell
         self._told = False
+        self._known: set[tuple[str, float | None]] = set()
         self._send, self._receive = anyio.create_memory_object_stream[dict[str, Any]](math.inf)
+
+    def known(self, stamped: Stamped) -> None:
+        """Take what an earlier life told: a life that follows comes to the same answers once more."""
+        if isinstance(event := stamped.event, Improved):
+            self._known.add((event.address, event.score))
 
     def seen(self, stamped: Stamped) -> None:
         """Take what is news; never waits."""
+        event = stamped.event
+        if isinstance(event, Improved) and (event.address, event.score) in self._known:
+            return
         if (news := news_of(stamped, self._run)) is not None:
             self._send.send_nowait(news)
 

@@ -181,8 +181,11 @@ def _watching(
             sinks.append(OutFolder(out, tell).seen)
         watch = Watch(run.past, sinks)
         notifier = None if viewing.notify is None else Notifier(viewing.notify, run.id, tell)
-        watch.catch_up()
         if notifier is not None:  # of what came before, in an earlier life, it was told then
+            watch.sinks.append(notifier.known)
+        watch.catch_up()
+        if notifier is not None:
+            watch.sinks.remove(notifier.known)
             watch.sinks.append(notifier.seen)
             stack.callback(notifier.close)
             telling.start_soon(notifier.work)

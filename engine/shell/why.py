@@ -15,6 +15,8 @@ from .summary import dollars
 from .units import show_calls, show_count, show_seconds, show_usd
 
 _DEAREST = 3
+# Nodes that make no answer: they pass on what others made.
+_PASS_ON = ("best", "top", "vote", "sample", "score")
 _OF_BUDGET = " budget of "
 
 
@@ -188,6 +190,8 @@ def _scored(folded: Fold, node: Node) -> Iterator[str]:
             f"Its answer scored {node.score:.6g}; the run's best, {best.score:.6g}, came from "
             f"{safe_line(best.address, 120)}."
         )
+    elif node.score is not None and node.score == best.score and node.kind in _PASS_ON:
+        yield f"What it passed on scored as well as the run's best, from {safe_line(best.address, 120)}."
     elif node.score is not None and node.score == best.score:
         yield f"Its answer scored as well as the best, which came first: {safe_line(best.address, 120)}."
 

@@ -9,6 +9,8 @@ from .checking import Checked
 from .invariants import Promise, Violation
 from .words import told_fault
 
+# What the smallest file is called in the command that shows it; whoever runs that saves it.
+SMALLEST = "smallest.team"
 _ENGINE: dict[Promise, str] = {
     "cap": "an account went above its limit",
     "conservation": "the books do not add up",
@@ -47,7 +49,7 @@ class Failure:
         else:
             parts += ["No fault is needed for it.", ""]
         if self.smallest:
-            parts += [f"To see that file break: {self.smallest}"]
+            parts += [f"To see that file break, save it as {SMALLEST}: {self.smallest}"]
         return "\n".join([*parts, f"To see it again: {self.command}"])
 
 
@@ -58,7 +60,7 @@ def failure(checked: Checked, file: str, seed: int, options: Sequence[str] = ())
         return None
     name, last = checked.subject.name, small.tried
     again = ["podium", "test", file, name, "--seed", str(seed), "--case", str(found.case.number)]
-    own = ["podium", "test", "smallest.team", name, "--seed", str(last.case.seed), "--case", "1"]
+    own = ["podium", "test", SMALLEST, name, "--seed", str(last.case.seed), "--case", "1"]
     is_test = checked.subject.test is not None
     return Failure(
         name,

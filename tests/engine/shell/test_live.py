@@ -3,7 +3,8 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -211,9 +212,11 @@ def test_what_is_news_and_what_is_not() -> None:
     assert news_of(stamped(NodeStarted("main", "agent", "a")), "r") is None
 
 
-async def told(command: str, *events: Event) -> list[str]:
+async def told(command: str, *events: Event, before: Sequence[Event] = ()) -> list[str]:
     said: list[str] = []
     notifier = Notifier(command, "r", said.append)
+    for event in before:
+        notifier.known(stamped(event))
     async with anyio.create_task_group() as tasks:
         for event in events:
             notifier.seen(stamped(event))
@@ -237,6 +240,14 @@ async def test_the_command_gets_json_and_of_many_improvements_the_latest() -> No
     assert [one["event"] for one in told_lines()] == ["ended"]
     assert await told(f'{sys.executable} -c "{APPEND}"', BETTER) == []
     assert told_lines()[-1]["answer"] == "a \x1b[2J b"
+
+
+@pytest.mark.anyio
+async def test_a_life_that_follows_tells_no_improvement_again() -> None:
+    better = replace(BETTER, score=0.75)
+    command = f'{sys.executable} -c "{APPEND}"'
+    assert await told(command, BETTER, better, before=[BETTER]) == []
+    assert [one["score"] for one in told_lines()] == [0.75]
 
 
 @pytest.mark.anyio

@@ -79,7 +79,7 @@ def test_one_command_shows_a_failure_again_and_the_smallest_file_fails_by_itself
     assert second.stdout == first.stdout
     found = json.loads(test_of(*again[2:], "--json").stdout)["subjects"][0]["failure"]
     (folder / "smallest.team").write_text(found["program"])
-    smallest = re.search(r"To see that file break: (.*)", first.stdout)
+    smallest = re.search(r"To see that file break, save it as smallest.team: (.*)", first.stdout)
     assert smallest is not None
     third = test_of(*shlex.split(smallest[1])[2:], "--json")
     assert json.loads(third.stdout)["subjects"][0]["failure"]["message"] == found["message"]

@@ -47,6 +47,7 @@ run falls {
   flow   = fallback of [writer, team(2, members = [2 of writer])]
   budget = [$1, 20 calls]
 }
+run picks { task = hello  flow = parallel(3) of writer -> best  budget = [$1, 20 calls] }
 run plain { task = hello  flow = parallel(12) of writer  budget = [$1, 20 calls] }
 '''
 Script = Callable[[ModelCall], Say | Fail]
@@ -162,6 +163,17 @@ async def test_failures_are_all_kept_the_lowest_address_first(tmp_path: Path) ->
     said = show(path).stdout
     assert said.index("2.writer failed: request: bad 2") < said.index("9.writer failed")
     assert "and 2 more that failed; --json has them all" in said
+
+
+async def test_a_best_says_whose_answer_it_passed_on(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    await ran(path, "picks", second_wins)
+    told = show(path, "picks/2.best").stdout
+    assert (
+        "What it passed on scored as well as the run's best, from picks/1.parallel/2.writer."
+        in told
+    )
+    assert "came first" not in told
 
 
 async def test_a_dear_node_says_its_share_and_its_dearest_parts(tmp_path: Path) -> None:
