@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha1
-from types import MappingProxyType
 from typing import Protocol, assert_never, runtime_checkable
 
 import anyio
@@ -128,10 +127,16 @@ class Gate:
         raise Interrupted(self.cause)
 
 
-@dataclass(slots=True)
-class Path:
-    """What the calls of one run pass through. verify raises CallError("verifier") where it fails, use
-    CallError("tool") where there is no such tool: what goes wrong in one is its reply."""
+@dataclass(slots=True, kw_only=True)
+class CallPath:
+    """What the calls of one run pass through.
+
+    models by name, for their prices. verify raises CallError("verifier") where it fails, use CallError("tool")
+    where there is no such tool: what goes wrong in one is its reply. chance spreads resends. pools: the fleet's
+    names of models that it knows under another than the program's. reuse: answers of an earlier run, which cost
+    nothing here. salt: as ModelCall's, for all calls. pace: waited for before a recorded answer is given again.
+    errors: of verifiers running, by pool. judging: who judges now, by request.
+    """
 
     journal: Journal
     admission: Admission
@@ -140,7 +145,7 @@ class Path:
     verify: Verify
     chance: random.Random
     gate: Gate
-    pools: Mapping[str, str]
+    pools: Mapping[str, str] = field(default_factory=dict[str, str])
     reuse: Reuse | None = None
     salt: str = ""
     pace: Pace = anyio.lowlevel.checkpoint
@@ -149,40 +154,21 @@ class Path:
     judging: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
 
 
-def handler(
-    journal: Journal,
-    admission: Admission,
-    client: Client,
-    *,
-    models: Mapping[str, Model],
-    verify: Verify,
-    chance: random.Random,
-    gate: Gate,
-    pools: Mapping[str, str] = MappingProxyType({}),
-    reuse: Reuse | None = None,
-    salt: str = "",
-    pace: Pace = anyio.lowlevel.checkpoint,
-    use: Use = NO_TOOLS.use,
-) -> Handler:
-    """The run's door to the world. models by name, for their prices; chance spreads resends.
-    pools: the fleet's names of models that it knows under another than the program's.
-    reuse: answers of an earlier run, which cost nothing here. salt: as ModelCall's, for all calls.
-    pace: waited for before a recorded answer is given again.
+def handler(path: CallPath) -> Handler:
+    """The run's door to the world.
 
     Raises BudgetExhausted, CallError, Interrupted (with its kinds Outage, VerifierBroken and DiskError,
     after which the gate is closed), Diverged. Cancelled, a call in flight is charged at its hold and
     leaves no slot, no hold and no stream behind.
     """
-    gate.refuse = admission.refuse
-    path = Path(
-        journal, admission, client, models, verify, chance, gate, pools, reuse, salt, pace, use
-    )
+    journal, gate, reuse = path.journal, path.gate, path.reuse
+    gate.refuse = path.admission.refuse
 
     async def call(call: Call) -> Reply:
         request = request_digest(call)
         known = journal.answered(call.address, request)
         if known is not None:
-            await pace()
+            await path.pace()
             return known
         try:
             if isinstance(call, VerifierCall):
@@ -199,7 +185,7 @@ def handler(
     return call
 
 
-async def _judge_once(path: Path, call: VerifierCall, request: str) -> Reply:
+async def _judge_once(path: CallPath, call: VerifierCall, request: str) -> Reply:
     """The verdict on this content, made once in the run whoever asks; who asks meanwhile waits for it.
 
     Where the one who judges fails or is cancelled, the next one judges.
@@ -221,7 +207,7 @@ async def _judge_once(path: Path, call: VerifierCall, request: str) -> Reply:
         ready.set()
 
 
-async def _used(path: Path, call: ToolUse, request: str) -> Reply:
+async def _used(path: CallPath, call: ToolUse, request: str) -> Reply:
     """The tool's reply. One that is to be called once, and was in the air when an earlier life ended or was cut,
     is not called again."""
     number = path.journal.tries(call.address)
@@ -236,7 +222,7 @@ async def _used(path: Path, call: ToolUse, request: str) -> Reply:
     return reply
 
 
-async def _reused(path: Path, call: ModelCall, request: str, reuse: Reuse) -> Reply | None:
+async def _reused(path: CallPath, call: ModelCall, request: str, reuse: Reuse) -> Reply | None:
     """The answer that an earlier run got to the same request, on disk as this run's own before it is used."""
     reply = reuse.take(call.address, request)
     if reply is None:
@@ -252,7 +238,7 @@ async def _reused(path: Path, call: ModelCall, request: str, reuse: Reuse) -> Re
     return reply
 
 
-async def _with_retries(path: Path, call: Call, request: str) -> Reply:
+async def _with_retries(path: CallPath, call: Call, request: str) -> Reply:
     tries, avoid = 0, None
     while True:
         grant = await _admitted(path, call, avoid)
@@ -269,7 +255,7 @@ async def _with_retries(path: Path, call: Call, request: str) -> Reply:
                         await anyio.sleep(wait_s)
 
 
-def _next_step(path: Path, error: CallError, tries: int, grant: Grant) -> Resend | GiveUp:
+def _next_step(path: CallPath, error: CallError, tries: int, grant: Grant) -> Resend | GiveUp:
     now, model, replica = anyio.current_time(), grant.waiting.pool, grant.replica
     if replica is None:
         return after(error, tries, down=False, elsewhere=False, chance=path.chance)
@@ -283,7 +269,7 @@ def _next_step(path: Path, error: CallError, tries: int, grant: Grant) -> Resend
     return after(error, tries, down=down, elsewhere=elsewhere, chance=path.chance)
 
 
-async def _admitted(path: Path, call: Call, avoid: Replica | None) -> Grant:
+async def _admitted(path: CallPath, call: Call, avoid: Replica | None) -> Grant:
     """Wait until call may be sent, elsewhere than avoid if that can be. The wait is told as an event."""
 
     def tell(why: str, seconds: float | None) -> None:
@@ -310,7 +296,7 @@ async def _admitted(path: Path, call: Call, avoid: Replica | None) -> Grant:
     return grant
 
 
-async def _counted(path: Path, call: Call, price: Price | None) -> Amount | None:
+async def _counted(path: CallPath, call: Call, price: Price | None) -> Amount | None:
     """What call may cost by its server's own count of its prompt; None where no server counts it."""
     if not (isinstance(call, ModelCall) and isinstance(path.client, Counting)):
         return None
@@ -325,7 +311,7 @@ async def _counted(path: Path, call: Call, price: Price | None) -> Amount | None
 class _Try:
     """A try under way. number: from 0, of the tries at the call's address. began: on the clock of the loop."""
 
-    path: Path
+    path: CallPath
     call: Call
     grant: Grant
     number: int
@@ -360,7 +346,7 @@ class _Try:
         self.grant.settle(charge)
 
 
-async def _try(path: Path, call: Call, request: str, grant: Grant) -> Reply:
+async def _try(path: CallPath, call: Call, request: str, grant: Grant) -> Reply:
     """Send once. On every way out the slot is given back and the hold settled."""
     one = _Try(path, call, grant, path.journal.tries(call.address), anyio.current_time())
     await _ready(one, request)
@@ -482,7 +468,7 @@ async def _answer(one: _Try, reply: Reply) -> Reply:
     return reply
 
 
-def _tell_answer(path: Path, call: Call, grant: Grant, charge: Amount) -> None:
+def _tell_answer(path: CallPath, call: Call, grant: Grant, charge: Amount) -> None:
     if isinstance(call, VerifierCall):
         path.errors[verifier_pool(call)] = 0
     if grant.replica is None:
@@ -500,7 +486,7 @@ def _tell_answer(path: Path, call: Call, grant: Grant, charge: Amount) -> None:
         fleet.close(grant.replica, error)
 
 
-def _count_verifier_error(path: Path, call: Call, error: CallError) -> None:
+def _count_verifier_error(path: CallPath, call: Call, error: CallError) -> None:
     """Raises VerifierBroken where the call's verifier has erred too often running."""
     if isinstance(call, VerifierCall):
         pool = verifier_pool(call)

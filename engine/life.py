@@ -27,7 +27,7 @@ from .baseline import score_baselines
 from .call import Client
 from .caps import budget_of
 from .clock import first_of
-from .dispatch import Gate, Pace, Verify, handler
+from .dispatch import CallPath, Gate, Pace, Verify, handler
 from .event import (
     AccountOpened,
     Ordered,
@@ -311,10 +311,10 @@ def _world(
     run: Run, journal: Journal, access: Access, ledger: Ledger, verify: Verify, tools: Toolbox
 ) -> World:
     program = run.program
-    call = handler(
-        journal,
-        access.admission,
-        access.client,
+    path = CallPath(
+        journal=journal,
+        admission=access.admission,
+        client=access.client,
         models=program.models,
         verify=verify,
         chance=random.Random(f"{program.seed} {run.id}"),
@@ -327,7 +327,7 @@ def _world(
     )
     return World(
         program,
-        call,
+        handler(path),
         ledger,
         journal,
         run.id,

@@ -27,7 +27,7 @@ from podium.engine.call import (
     VerifierCall,
     VerifierReply,
 )
-from podium.engine.dispatch import Gate, handler
+from podium.engine.dispatch import CallPath, Gate, handler
 from podium.engine.event import CallAnswered, CallFailed, CallIntended, CallWaits, Event
 from podium.engine.fleet import Fleet
 from podium.engine.journal import Diverged, Journal
@@ -110,15 +110,16 @@ class Bench:
         self.fleet = Fleet(random.Random(self.seed))
         self.fleet.add("m", [Replica("r", "m", ENDPOINT, "http://fake", "m", self.inflight)])
         self.journal.watchers.append(lambda _: self.check())
-        self.call = handler(
-            self.journal,
-            Admission(self.ledger, self.fleet),
-            self.server,
+        path = CallPath(
+            journal=self.journal,
+            admission=Admission(self.ledger, self.fleet),
+            client=self.server,
             models={"m": self.model},
             verify=self.verify or refuse,
             chance=random.Random(self.seed),
             gate=self.gate,
         )
+        self.call = handler(path)
 
     async def do(self, call: Call) -> None:
         await self.call(call)
