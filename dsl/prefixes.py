@@ -1,10 +1,15 @@
-"""W602: prompts whose beginning no server can reuse, because something varies before what is shared."""
+"""W602: prompts whose beginning no server can reuse, because something varies before what is shared.
+
+A board only grows at its end, so what a team's members read in one round is the beginning of what they read in the
+next; unless their own system text changes in front of it.
+"""
 
 from collections.abc import Iterator
 
 from . import syntax
 from .context import Context
 from .problem import Label
+from .program import Slot, Team
 from .prompts import dotted
 from .source import Place
 from .values import Noun, Scope
@@ -32,6 +37,27 @@ def first(context: Context, noun: Noun) -> None:
         help="servers reuse the beginning that prompts have in common: "
         "write what is the same for all first",
     )
+
+
+def in_team(context: Context, made: Team) -> None:
+    """W602 for members whose system text, which stands before the board, changes from round to round."""
+    role = made.members[0].role
+    alike = len(made.members) == 1 and made.recruit is None and not made.compat
+    if not alike or made.rounds * made.cycles == 1 or role.system is None:
+        return
+    parts = role.system.parts
+    names = [".".join(part.path) for part in parts if isinstance(part, Slot)]
+    name = next((name for name in names if name == "round" or name.startswith("team.")), None)
+    place = context.origin(role, "system")
+    if name is not None and place is not None:
+        context.error(
+            "W602",
+            f"`{name}` changes from round to round, and stands before what was said",
+            place,
+            severity="warning",
+            secondary=(Label(made.place, "what its members say is paid anew in each round"),),
+            help="write it in the `prompt`, which stands behind the discussion",
+        )
 
 
 def _parts(noun: Noun) -> Iterator[tuple[syntax.PromptText | syntax.PromptSlot, Scope]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from . import compat
+from . import compat, prefixes
 from .conditions import names, only
 from .context import Bound, Context
 from .kinds import TEAM_CONDITION_NAMES
@@ -55,6 +55,7 @@ def team(context: Context, bound: Bound) -> Value:
         _evaluate(context, bound),
     )
     _contradictions(context, bound, made)
+    prefixes.in_team(context, made)
     context.mark(made, tuple(_later(bound, made)))
     return made
 

@@ -79,3 +79,30 @@ def test_only_teams_migrate() -> None:
     assert codes("flow f = parallel(2, migrate = every(2)) of agent -> vote") == ["E212"]
     assert codes("flow f(n: int) of inner = parallel(n, migrate = every(2)) of inner") == []
     assert codes("flow f = parallel(2, migrate = every(2)) of team(2, budget = [9 calls])") == []
+
+
+# --- what a server may reuse ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("system", "team", "warned"),
+    [
+        ("Round {{ round }}.", "3", True),
+        ("So far: {{ team.digest }}", "3", True),
+        ("You are {{ self.role }}.", "3", False),
+        ("Round {{ round }}.", "3, rounds = 1", False),
+        (
+            "Round {{ round }}.",
+            "members = [2 of m, 1 of w]",
+            False,
+        ),  # its own part then stands last
+    ],
+)
+def test_a_system_text_that_changes_stands_before_the_board(
+    system: str, team: str, warned: bool
+) -> None:
+    role = f'role m {{ system = """{system}"""  prompt = """{{{{ task.statement }}}}""" }}\n'
+    members = "" if "members" in team else ", members = [m]"
+    text = f"{ROLES}{role}flow f = team({team}{members})\n"
+    found = [p.code for p in check(Source("x.team", text), MemoryLibrary())]
+    assert (found == ["W602"]) is warned

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import trio.testing
@@ -270,6 +271,18 @@ async def test_prompts_share_their_beginning_and_their_group() -> None:
     assert common.startswith(f"Task:\n{TASK.statement}")
     assert "from r1.answer" in common
     assert {call.group for call in client.seen} == {"main/team"}
+
+
+async def test_a_board_only_grows_at_its_end() -> None:
+    """What all read in one phase is the beginning of what they read in the next: a server has it already."""
+    client = ScriptedClient(echo)
+    await play(program(team((1, SOLVER), (2, CRITIC), rounds=3)), client)
+    boards = [
+        prompt(client, segment).partition("\n\nYou are #")[0].partition("\n\nYour last solution")[0]
+        for segment in ("r1.answer", "r2.m2", "r2.answer", "r3.m2", "r3.answer")
+    ]
+    assert all(later.startswith(board) for board, later in pairwise(boards))
+    assert len(set(boards)) == len(boards)
 
 
 async def test_scores_are_seen_where_they_may_be() -> None:
