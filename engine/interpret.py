@@ -280,10 +280,14 @@ async def _ranked(flow: Reduce, value: Value, attempts: Sequence[Attempt], here:
         return ending(Many(judged) if isinstance(value, Many) else judged[0])
     if flow.how == "best":
         judged = await finalists(here, judged, flow.by)
-    if flow.how == "vote":
-        chosen = (vote(judged, weighted=True),)
-    else:
-        chosen = (best(judged, better),) if flow.how == "best" else top(judged, flow.k, better)
+    chosen: tuple[Attempt, ...]
+    match flow.how:
+        case "vote":
+            chosen = (vote(judged, weighted=True),)
+        case "best":
+            chosen = (best(judged, better),)
+        case _:
+            chosen = top(judged, flow.k, better)
     if flow.by is not None and flow.by != here.task.verify:
         by_address = {attempt.address: attempt for attempt in attempts}
         chosen = tuple(by_address[attempt.address] for attempt in chosen)
