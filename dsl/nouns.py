@@ -251,7 +251,7 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
         own,
         tools.policy_of(context, noun, got, own),
     )
-    later = [*tools.later(noun, got, own)]
+    later: list[Later] = []
     if got.known("sees") and isinstance(got.value("sees"), Policy):
         later.append(
             Later(f"{setting('sees', got.value('sees'))} of role `{noun.name}`", got.at("sees"))

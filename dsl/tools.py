@@ -1,13 +1,11 @@
 """The tools of a role: what stands in its `tools`, and what of it an agent can be given."""
 
-from collections.abc import Iterator
-
 from .context import Context
 from .fields import Got
 from .program import ContextPolicy, Tool, ToolKind, Verifier
 from .reading import as_word, items
 from .source import Place
-from .values import Later, Noun, Policy, Unknown, Value, Word
+from .values import Noun, Policy, Unknown, Value, Word
 
 _KINDS: dict[str, ToolKind] = {
     "submit": "submit",
@@ -90,10 +88,3 @@ def _is_known(got: Got) -> bool:
     return got.known("tools") and not any(
         isinstance(value, Unknown) for value in items(got.value("tools"))
     )
-
-
-def later(noun: Noun, got: Got, tools: tuple[Tool, ...]) -> Iterator[Later]:
-    """The tools that do not run yet."""
-    for tool in tools:
-        if tool.kind in SANDBOXED:
-            yield Later(f"tool `{tool.name}` of role `{noun.name}`", got.at("tools"))

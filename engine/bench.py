@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from podium.dsl.program import Role, Tool
+from podium.dsl.tools import SANDBOXED
 
 from .agent.prompt import clip
 from .agent.shape import Unreadable, parse, schema
@@ -39,13 +40,17 @@ _NOTES = Offer(
 
 @dataclass(slots=True, eq=False)
 class Desk:
-    """A `Bench` at a node. sets: by the name of an offer, the tool that has it. room: submissions left."""
+    """A `Bench` at a node. sets: by the name of an offer, the tool that has it. room: submissions left.
+
+    tree: its files, by the name of the text that has them.
+    """
 
     here: Here
     role: Role
     sets: Mapping[str, Tool]
     offered: tuple[Offer, ...]
     room: int = 0
+    tree: str = ""
     kept: list[str] = field(default_factory=list[str])
     submitted: list[Attempt] = field(default_factory=list[Attempt])
 
@@ -78,8 +83,11 @@ class Desk:
             case "submit":
                 return await self._submit(arguments, address)
             case _:
-                asked = ToolUse(address, self.here.account, tool, call.name, arguments)
+                files, account = tool.kind in SANDBOXED, self.here.account
+                tree = self.tree if files else ""
+                asked = ToolUse(address, account, tool, call.name, arguments, tree)
                 reply = await ask_tool(self.here, asked)
+                self.tree = reply.tree if files else self.tree
                 return reply.text
 
     async def _submit(self, arguments: Mapping[str, Json], address: str) -> str:

@@ -80,8 +80,7 @@ class VerifierCall:
 class ToolUse:
     """Call name, which is one that tool offers, with arguments that its schema takes. Costs $0.
 
-    workspace: the agent's, by the name that its tools know it by; tree: what it held before. Both are empty
-    for a tool that works outside of one.
+    tree: of a tool that works on an agent's files, what these are, by the name of a text of the store.
     """
 
     address: str
@@ -89,7 +88,6 @@ class ToolUse:
     tool: Tool
     name: str
     arguments: Mapping[str, Json]
-    workspace: str = ""
     tree: str = ""
 
 
@@ -183,12 +181,13 @@ class VerifierReply:
 class ToolReply:
     """text: for the model, cleaned and of bounded length. failed: the tool says, or is said to have, failed.
 
-    tree: what its workspace held afterwards.
+    tree: the agent's files afterwards; kept: texts that a store is to keep with it, by name.
     """
 
     text: str
     failed: bool = False
     tree: str = ""
+    kept: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
 
 
 Reply = ModelReply | VerifierReply | ToolReply

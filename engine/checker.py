@@ -66,11 +66,16 @@ async def sandbox_for(program: Program, *, unsafe: bool) -> Sandbox | None:
     asking = sorted({leaf.name for leaf in leaves if leaf.kind == "command"})
     if not asking:
         return None
+    which = ", ".join(f"`{name}`" for name in asking)
+    return await found_sandbox(f"verifier {which}", unsafe=unsafe)
+
+
+async def found_sandbox(who: str, *, unsafe: bool) -> Sandbox:
+    """The sandbox of this machine, which who needs. Raises CallError(`verifier`)."""
     try:
         return await find(unsafe=unsafe)
     except SandboxMissing as missing:
-        which = ", ".join(f"`{name}`" for name in asking)
-        raise _no_verdict(f"The run starts programs (verifier {which}). {missing}") from missing
+        raise _no_verdict(f"The run starts programs ({who}). {missing}") from missing
 
 
 def said_by(ran: Ran) -> Verdict | Mapping[str, Any]:

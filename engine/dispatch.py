@@ -449,20 +449,11 @@ async def _answer(one: _Try, reply: Reply) -> Reply:
         charge = spent(usage, path.models[call.model].price)
     _tell_answer(path, call, grant, charge)
     grant.leave()
+    at, account, body = call.address, call.account, reply_body(reply)
+    answer = CallAnswered(at, one.number, account, charge, usage, body, seconds)
+    kept = reply.kept if isinstance(reply, ToolReply) else ()
     try:
-        await path.journal.commit(
-            [
-                CallAnswered(
-                    call.address,
-                    one.number,
-                    call.account,
-                    charge,
-                    usage,
-                    reply_body(reply),
-                    seconds,
-                )
-            ]
-        )
+        await path.journal.commit([answer], kept)
     finally:
         grant.settle(charge)
     return reply

@@ -31,7 +31,7 @@ from podium.dsl.source import Source
 from .access import check_budget, door
 from .call import Client
 from .caps import budget_of
-from .checker import sandbox_for
+from .checker import found_sandbox, sandbox_for
 from .clients.address import BASE
 from .clients.http import HttpClient
 from .clock import clock_of
@@ -50,7 +50,7 @@ from .reuse import Reuse
 from .salt import salt
 from .sandbox import Sandbox
 from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
-from .toolbox import Open, Toolbox, open_tools
+from .toolbox import Means, Open, Toolbox, needs_sandbox, open_tools
 from .value import Json
 from .verify import Bindings, Judging, judge, load_all
 
@@ -349,7 +349,10 @@ class Engine:
         if self._judging is judge:  # what stands for it may call no function of the user's
             load_all(program, bound)
             sandbox = sandbox or await sandbox_for(program, unsafe=self._unsafe)
-        async with self._open_tools(program, bound, inline=self._inline) as tools:
+        if self._open_tools is open_tools and needs_sandbox(program):
+            sandbox = sandbox or await found_sandbox("tools of its agents", unsafe=self._unsafe)
+        means = Means(bound, self._inline, sandbox, self._store.blob)
+        async with self._open_tools(program, means) as tools:
             await self._carried(program, begin, secrets, bound, tools, sandbox, task_status)
 
     async def _carried(

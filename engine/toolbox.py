@@ -8,7 +8,7 @@ import importlib
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, cast
 
@@ -21,7 +21,9 @@ from podium.dsl.program import Program, Tool
 
 from .agent.signature import offer_of
 from .call import CallError, Offer, ToolReply, ToolUse
+from .handiwork import Handiwork
 from .plain import excerpt
+from .sandbox import Sandbox
 
 # A result beyond this is kept neither on disk nor in memory; a model is shown far less of it.
 MOST_BYTES = 1 << 20
@@ -41,12 +43,27 @@ class Toolbox(Protocol):
         ...
 
 
+def _nothing(name: str) -> str:
+    raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What tools are made from. bindings: functions of the user's, by the name that `python("name")` uses.
+
+    inline: no threads, as of Engine. sandbox: for tools that run programs. kept: a text of the run's store.
+    """
+
+    bindings: Mapping[str, Function] = field(default_factory=dict[str, Function])
+    inline: bool = False
+    sandbox: Sandbox | None = None
+    kept: Callable[[str], str] = _nothing
+
+
 class Open(Protocol):
     """What `open_tools` is, or stands for it under simulation."""
 
-    def __call__(
-        self, program: Program, bindings: Mapping[str, Function], *, inline: bool = False
-    ) -> AbstractAsyncContextManager[Toolbox]: ...
+    def __call__(self, program: Program, means: Means) -> AbstractAsyncContextManager[Toolbox]: ...
 
 
 class NoTools:
@@ -142,20 +159,39 @@ def load(ref: str, bindings: Mapping[str, Function]) -> Function:
 
 
 @asynccontextmanager
-async def no_tools(
-    program: Program, bindings: Mapping[str, Function], *, inline: bool = False
-) -> AsyncGenerator[Toolbox]:
+async def no_tools(program: Program, means: Means) -> AsyncGenerator[Toolbox]:
     """In place of `open_tools` where nothing is to be called."""
     yield NO_TOOLS
 
 
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """All kinds of tools, each in its own part."""
+
+    functions: Functions
+    handiwork: Handiwork
+
+    def offers(self, tool: Tool) -> tuple[Offer, ...]:
+        return self._of(tool).offers(tool)
+
+    async def use(self, call: ToolUse) -> ToolReply:
+        return await self._of(call.tool).use(call)
+
+    def _of(self, tool: Tool) -> Toolbox:
+        return self.functions if tool.kind == "function" else self.handiwork
+
+
 @asynccontextmanager
-async def open_tools(
-    program: Program, bindings: Mapping[str, Function], *, inline: bool = False
-) -> AsyncGenerator[Toolbox]:
+async def open_tools(program: Program, means: Means) -> AsyncGenerator[Toolbox]:
     """The tools that program's agents may call. Raises CallError("tool") where one is not there."""
-    functions = Functions(bindings, inline)
+    functions = Functions(means.bindings, means.inline)
+    tools = Tools(functions, Handiwork(means.sandbox, means.kept))
     for tool in tools_of(program.flow):
-        if tool.kind not in ("submit", "notes"):
+        if tool.kind == "function":
             functions.offers(tool)
-    yield functions
+    yield tools
+
+
+def needs_sandbox(program: Program) -> bool:
+    """Whether one of its agents may run programs."""
+    return any(tool.kind in ("shell", "python") for tool in tools_of(program.flow))

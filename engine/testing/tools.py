@@ -10,7 +10,7 @@ import anyio
 from podium.dsl.program import Program, Tool
 
 from ..call import Offer, ToolReply, ToolUse
-from ..toolbox import Function, Functions, Toolbox
+from ..toolbox import Function, Functions, Means, Toolbox
 from ..value import Json
 
 _PARAMETERS: Mapping[str, Json] = {
@@ -33,10 +33,8 @@ class SimulatedTools:
     failing: float = 0.1
 
     @asynccontextmanager
-    async def __call__(
-        self, program: Program, bindings: Mapping[str, Function], *, inline: bool = False
-    ) -> AsyncGenerator[Toolbox]:
-        yield _Box(self, bindings)
+    async def __call__(self, program: Program, means: Means) -> AsyncGenerator[Toolbox]:
+        yield _Box(self, means.bindings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -524,7 +524,6 @@ def test_what_a_run_does_not_use_needs_no_permission() -> None:
         "team(3, style = work, claims = lease(10m))",
         "parallel(3) of writer -> best(by = judge(by = editor))",
         "parallel(3) of writer -> best(by = panel([2 of editor]))",
-        "(writer with { tools = [shell] })",
         "team(members = [2 of (writer with { tools = [notes] })])",
     ],
 )
