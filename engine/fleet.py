@@ -65,13 +65,14 @@ class Spot:
 
 @dataclass(slots=True)
 class Pool:
-    """The replicas of one model, and the rates it bears. most: calls in flight over all of them."""
+    """The replicas of one model, and the rates it bears. most: calls in flight over all of them. leads: whether
+    one of its calls reads a long prompt first."""
 
     spots: list[Spot]
     calls: Window | None
     tokens: Window | None
     most: int | None = None
-    tells_begun: bool = False
+    leads: bool = False
 
     @property
     def there(self) -> list[Spot]:
@@ -124,13 +125,14 @@ class Fleet:
         limits count for all replicas together. What was sent before still counts, and so does what is
         sent to the same places under the same rates as another model. tells_begun: as `leading.Beginning`."""
         spots = [self._spot(replica) for replica in replicas]
+        wide = any(spot.replica.inflight > 1 for spot in spots)
         places = frozenset(_place(spot.replica) for spot in spots)
         self._pools[model] = Pool(
             spots,
             self._window("calls", places, limits.calls),
             self._window("tokens", places, limits.tokens),
             limits.inflight,
-            tells_begun,
+            tells_begun and wide,
         )
 
     def _window(
@@ -164,7 +166,7 @@ class Fleet:
         """Whether a call to model may have to follow one that reads the same: where it is told when that was read,
         and a replica bears more than one call."""
         pool = self._pools.get(model)
-        return pool is not None and pool.tells_begun
+        return pool is not None and pool.leads
 
     def where(
         self,

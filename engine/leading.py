@@ -43,9 +43,11 @@ def marks_of(call: Call, owner: str = "") -> tuple[int, ...]:
     another owner have others: what they read is nothing that this one may find out from how long it waits."""
     if not isinstance(call, ModelCall) or call.urgency > 0:
         return ()
-    if sum(len(message.content) for message in call.messages) * 4 < LONG * BLOCK:
+    texts = [message.content for message in call.messages]
+    most = 1 if all(map(str.isascii, texts)) else 4  # bytes of a character
+    if sum(map(len, texts)) * most < LONG * BLOCK:
         return ()
-    text = memoryview("\0".join(message.content for message in call.messages).encode())
+    text = memoryview("\0".join(texts).encode(errors="surrogatepass"))
     chain, marks = crc32(owner.encode()), list[int]()
     for end in range(BLOCK, len(text) + 1, BLOCK):
         chain = crc32(text[end - BLOCK : end], chain)

@@ -1,6 +1,7 @@
 """One call reads a long prompt first; those that begin as it does follow, without deadlock or delay in vain."""
 
 import random
+from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -9,13 +10,17 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.program import Budget, Endpoint, Model, Program, Task
+from podium.engine import Engine
 from podium.engine.admit import Admission, Grant, Queue, Waiting, admit
 from podium.engine.call import CallError, Message, ModelCall, Replica
 from podium.engine.fleet import Fleet
 from podium.engine.leading import BLOCK, HANDS, LONG, LONGEST_S, WARM_S, marks_of
 from podium.engine.ledger import NOTHING, Amount, Ledger, Limit
+from podium.engine.store import Store
 from podium.engine.testing import Server, SimulatedFleet, Speech, in_virtual_time
+from podium.engine.testing.handmade import agent, parallel, program, reduce_by, team, then
+from podium.engine.testing.server import Answer, FakeServer, Seen
 
 pytestmark = pytest.mark.anyio
 
@@ -189,3 +194,48 @@ async def _all_end(fates: list[str], replicas: int, slots: int) -> int:
             tasks.start_soon(one, number, fate)
     assert ledger.accounts["run"].held == NOTHING
     return ended
+
+
+def test_what_a_whole_team_waits_for_is_urgent_and_what_is_near_its_end() -> None:
+    def urgencies(seconds: float) -> dict[str, int]:
+        seen: list[ModelCall] = []
+
+        def speak(one: ModelCall) -> Speech:
+            seen.append(one)
+            return Speech("4")
+
+        made = replace(program(team(3, rounds=1)), budget=Budget(seconds=seconds))
+        in_virtual_time(partial(_run, made, SimulatedFleet(speak)))
+        return {one.address.rpartition("/r1.")[2]: one.urgency for one in seen}
+
+    assert urgencies(600.0) == {"m1/c1": 0, "m2/c1": 0, "m3/c1": 0, "answer/c1": 1}
+    assert set(urgencies(20.0).values()) == {1}
+
+
+async def _run(made: Program, servers: SimulatedFleet) -> None:
+    async with Engine(Store.memory(), client=servers, environ={}, inline=True) as opened:
+        await (await opened.start(made)).result()
+
+
+def test_a_real_client_says_when_a_reply_begins() -> None:
+    came: list[float] = []
+
+    def script(seen: Seen) -> Answer:
+        came.append(anyio.current_time())
+        return Answer("yes", delay_s=0.2)
+
+    async def ask() -> None:
+        async with FakeServer(script) as fake:
+            place = Endpoint("openai", "", fake.url)
+            task = Task("long", SHARED)
+            made = replace(
+                program(then(parallel(4, agent()), reduce_by("vote")), task),
+                models={"m": Model("m", (place,), context=100_000)},
+            )
+            async with Engine(Store.memory(), environ={}, inline=True) as opened:
+                await (await opened.start(made)).result()
+
+    anyio.run(ask)
+    assert len(came) == 4
+    assert came[1] - came[0] > 0.19
+    assert came[3] - came[1] < 0.19
