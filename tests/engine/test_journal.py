@@ -1,6 +1,7 @@
 """A run's list: gap-free, durable when acknowledged, stable decisions, readers that hold nobody up."""
 
 import resource
+import tracemalloc
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from itertools import chain
@@ -18,9 +19,10 @@ from podium.engine.event import (
     CallWaits,
     RunEnded,
     RunStarted,
+    Said,
     Stamped,
 )
-from podium.engine.journal import Diverged, message_texts
+from podium.engine.journal import PAGE, Diverged, message_texts
 from podium.engine.ledger import Amount, Ledger, Limit
 from podium.engine.pieces import Shelf, packed
 from podium.engine.store import DiskError, RunRecord, Store
@@ -108,6 +110,31 @@ async def test_a_reader_sees_everything_once_and_in_order_and_then_ends(store: S
             await journal.close()
     assert seen[0] == list(range(127))
     assert seen[2] == list(range(100, 127))
+
+
+async def test_a_reader_that_is_slow_costs_a_page_and_holds_nobody_up(store: Store) -> None:
+    """Three million characters are written while it looks at its first event; it is given all of them then."""
+    count, size = 1_500, 2_000
+    journal, numbers = store.create(RUN), list[int]()
+    async with store.writing():
+        journal.emit(CallWaits("main", "slot"))
+        await journal.written()
+        reader = journal.events()
+        numbers.append((await anext(reader)).number)
+        tracemalloc.start()
+        for first in range(0, count, 100):
+            for number in range(first, first + 100):
+                journal.emit(Said("main", number, 1, "writer", f"{number} " + "x" * size))
+            await journal.written()
+        for _ in range(PAGE):
+            numbers.append((await anext(reader)).number)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert held < count * size / 2
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(journal.close)
+            numbers += [stamped.number async for stamped in reader]
+    assert numbers == list(range(count + 1))
 
 
 async def test_a_waiting_reader_gets_what_is_only_emitted(store: Store) -> None:
