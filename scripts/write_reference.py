@@ -99,7 +99,7 @@ PLAN = """
 | `settings` | what the run itself is set to, defaults included |
 | `models` | the models by name: `context`, whether that is `assumed`, `usd_per_million`, `inflight` |
 | `parameters` | `name`, `value` and `source`: `--set`, a file, an environment variable, or `default` |
-| `touches` | the `hosts`, `variables` (by name), `files` and `python` that a run would use, and what it `writes` |
+| `touches` | the `hosts`, `variables` (by name), `files`, `python` and `programs` (in the sandbox) that a run would use, and what it `writes` |
 | `unknown` | the models of which nobody told the `prices`, or the `windows` |
 | `baselines` | how many tasks have one, which is scored before anything is sent |
 | `lacks` | the budget that a run on models that are not free needs before it begins, as a sentence; else null |

@@ -1,4 +1,4 @@
-"""What a run would touch besides its own text: hosts, variables, files, Python. Pure; nothing is opened."""
+"""What a run would touch besides its own text: hosts, files, Python, programs and so on. Pure; opens nothing."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -22,6 +22,8 @@ def touched(program: Program) -> dict[str, list[str]]:
     for leaf in (leaf for leaf in leaves if leaf.kind == "http"):
         hosts.add(host_of(str(leaf.args.get("url"))) or "")
         variables |= {str(leaf.args["key"])} if leaf.args.get("key") else set()
+    started = [leaf.args.get("argv", ()) for leaf in leaves if leaf.kind == "command"]
+    programs = {" ".join(map(str, argv)) for argv in started if isinstance(argv, tuple)}
     own = ("std.", PRICE_OF)
     files = [source.name for source in program.sources if not source.name.startswith(own)]
     return {
@@ -29,6 +31,7 @@ def touched(program: Program) -> dict[str, list[str]]:
         "Variables": sorted(variables),
         "Files": files,
         "Python": sorted(python),
+        "Programs": sorted(programs),
         "Writes": [] if program.out is None else [program.out],
     }
 

@@ -6,6 +6,7 @@ are set inside, so that bwrap itself is not under them.
 
 import contextlib
 import json
+import math
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -25,6 +26,8 @@ from .place import Place, own_code, system
 AT_ONCE = 200
 SHARED_MEMORY = 16 * MIB
 OPEN_FILES = 256
+# What nobody ends any more ends itself so much after its time.
+ORPHAN_S = 5
 # A process that does not end at the signal of its CPU limit is killed this much later.
 CPU_GRACE_S = 1
 # In sh: join the control groups named before `--`, mount each pair of paths, become the rest.
@@ -178,7 +181,11 @@ def _work(command: Command, words: _Words, seen: dict[Path, Path]) -> list[str]:
 
 def limited(limits: Limits, *, together: bool) -> Sequence[str]:
     """The words that set the limits of each process. together: memory is counted elsewhere, of all of them; an
-    address space, which some runtimes reserve without use, is then not limited."""
+    address space, which some runtimes reserve without use, is then not limited.
+
+    Time is kept by us. What is said of it here ends a command whose Podium was killed before bwrap was ready to
+    die with it.
+    """
     space = () if together else (f"--as={limits.memory_bytes}",)
     return (
         "prlimit",
@@ -189,6 +196,7 @@ def limited(limits: Limits, *, together: bool) -> Sequence[str]:
         "--core=0",
         *space,
         "--",
+        *("timeout", "-s", "KILL", str(math.ceil(limits.wall_s) + ORPHAN_S)),
     )
 
 

@@ -17,7 +17,7 @@ from .place import Place
 
 # The first one with --disable-userns, without which a sandboxed process could make itself privileges.
 OLDEST = (0, 8)
-_TOOLS = ("prlimit", "setpriv", "unshare", "mount", "sh")
+_TOOLS = ("prlimit", "setpriv", "unshare", "mount", "timeout", "sh")
 _HELP = (
     "Install bubblewrap 0.8 or newer (`apt install bubblewrap`, or `pip install 'podium[sandbox]'`), "
     "use verifiers and tools that start no program, or, for programs that you trust as you trust your own, "
@@ -51,7 +51,7 @@ def _programs(tried: list[str]) -> list[str]:
         return []
     missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
     if missing:
-        tried.append(f"{', '.join(missing)}: not installed (package util-linux)")
+        tried.append(f"{', '.join(missing)}: not installed (packages util-linux and coreutils)")
         return []
     found = [path for path in (shutil.which("bwrap"), _packaged()) if path is not None]
     if not found:

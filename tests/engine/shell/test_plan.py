@@ -188,6 +188,7 @@ def test_the_json_says_where_parameters_come_from_and_what_is_touched(folder: Pa
         "variables": ["FAST_KEY"],
         "files": ["paid.team"],
         "python": ["checks.sums:score"],
+        "programs": [],
         "writes": [],
     }
     assert answer["settings"]["budget"] == {"calls": 5}
