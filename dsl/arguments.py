@@ -1,7 +1,7 @@
 """Arguments to the parameters of what is called: by place or by name, each in its type."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from . import syntax
@@ -10,7 +10,7 @@ from .declared_types import declared_type, of_value
 from .fields import meant_by
 from .names import either, near
 from .problem import Label
-from .source import Place
+from .source import Place, Span
 from .types import ANY, Type
 from .values import Argument, Scope
 
@@ -49,13 +49,17 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a callee takes: parameters by place or name, named by name alone, and what `rest` is of."""
+    """What a callee takes: parameters by place or name, named by name alone, and what `rest` is of.
+
+    is_declared: in the program, where a parameter may be misspelt for all calls.
+    """
 
     what: str
     parameters: Sequence[Parameter]
     named: Sequence[Parameter] = ()
     rest: Type | None = None
     rest_named: bool = False
+    is_declared: bool = False
 
     def places(self) -> Iterator[Parameter]:
         """The parameters of arguments without a name, in order."""
@@ -72,15 +76,42 @@ def bind(
     """Each argument converted to its parameter's type; scope is None where there are none. place: of the call."""
     binding = _Binding(context, signature, place)
     if scope is not None:
+        named = [_meant(context, arg, binding.by_name, scope) for arg in args]
+        binding.named = frozenset(arg.name for arg in named if arg.name is not None)
         free = signature.places()
-        for arg in args:
+        for arg in named:
             binding.add(arg, free, scope)
     return Given(binding.bound, tuple(binding.others), binding.judged())
 
 
+def _meant(
+    context: Context, arg: syntax.Arg, known: Mapping[str, Parameter], scope: Scope
+) -> syntax.Arg:
+    """The argument; `by == grader` is told, and taken for what it means."""
+    match arg:
+        case syntax.Arg(name=None, value=syntax.Binary("==", syntax.Name() as left, right)) if (
+            left.name in known and context.find(left.name, scope) is None
+        ):
+            context.error(
+                "T023",
+                f"argument `{left.name}` takes its value with `=`",
+                scope.place(Span(left.span.end, right.span.start)),
+                label="`==` compares",
+                help=f"write `{left.name} = …`",
+                instead=" = ",
+            )
+            return replace(arg, name=left.name, name_span=left.span, value=right)
+        case _:
+            return arg
+
+
 @dataclass(slots=True)
 class _Binding:
-    """A call while its arguments are looked at. wrong: names that it does not take."""
+    """A call while its arguments are looked at.
+
+    named: those with a name, which is surer than a place. wrong: names that it does not take.
+    first: where each was given first.
+    """
 
     context: Context
     signature: Signature
@@ -88,6 +119,8 @@ class _Binding:
     bound: dict[str, Argument] = field(default_factory=dict[str, Argument])
     others: list[tuple[str, Argument]] = field(default_factory=list[tuple[str, Argument]])
     wrong: dict[str, Place] = field(default_factory=dict[str, Place])
+    named: frozenset[str] = frozenset()
+    first: dict[str, Place] = field(default_factory=dict[str, Place])
     by_name: Mapping[str, Parameter] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,7 +131,9 @@ class _Binding:
         at = scope.place(arg.name_span or arg.value.span)
         parameter = next(free, None) if arg.name is None else self.by_name.get(arg.name)
         rest = self.signature.rest
-        if parameter is not None:
+        if parameter is not None and arg.name is None and parameter.name in self.named:
+            self.first[parameter.name] = at
+        elif parameter is not None:
             self._to(parameter, arg, at, scope)
         elif arg.name is not None and not self.signature.rest_named:
             self.wrong[arg.name] = at
@@ -113,12 +148,13 @@ class _Binding:
 
     def _to(self, parameter: Parameter, arg: syntax.Arg, at: Place, scope: Scope) -> None:
         name = parameter.name
-        if name in self.bound:
-            first = Label(self.bound[name].place, "first given here")
+        if name in self.first:
+            first = Label(self.first[name], "first given here")
             said = f"`{name}` is given twice"
             help_ = "keep the one that is meant"
             self.context.error("E114", said, at, secondary=(first,), help=help_)
-        else:
+        self.first.setdefault(name, scope.place(arg.value.span))
+        if name not in self.bound:
             value = self.context.ruled(arg.value, scope, parameter.type, parameter.rule)
             self.bound[name] = Argument(value, scope.place(arg.value.span))
 
@@ -145,6 +181,7 @@ class _Binding:
             place,
             help=f"did you mean {guesses}?" if guesses else _takes(self.by_name),
             instead="".join(meant[:1]),
+            about=name if self.signature.is_declared else "",
         )
 
     def _needs(self, parameter: Parameter) -> None:

@@ -4,6 +4,7 @@ from typing import Literal, TypeGuard
 
 from . import syntax
 from .context import Context
+from .lookup import hyphened
 from .reading import show
 from .source import Place
 from .types import ANY, BOOL, FLOW, RATE, Number, Type, Words, accepts, describe
@@ -14,6 +15,8 @@ _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 
 def binary(context: Context, expr: syntax.Binary, scope: Scope) -> Value:
     """Operators of one precedence chain to the left: walked, not recursed into."""
+    if hyphened(context, expr, scope):
+        return BAD
     steps: list[syntax.Binary] = []
     first: syntax.Expr = expr
     while isinstance(first, syntax.Binary):

@@ -94,7 +94,14 @@ def is_sure(finding: Finding) -> bool:
     """Whether there is no doubt how to mend it: one word or sign is wrong, or nothing but a comma fits."""
     only = finding.choices[0] if len(finding.choices) == 1 else ()
     comma = finding.problem.code == "T021" and [edit.new for edit in only] == [","]
-    return comma or finding.problem.code in SURE
+    return comma or finding.problem.code in SURE or _is_hyphen(finding)
+
+
+def _is_hyphen(finding: Finding) -> bool:
+    """Whether nothing is wrong but the sign in a name of several words: `max-output`."""
+    place = finding.problem.place
+    old = place.source.text[place.span.start : place.span.end]
+    return [[edit.new for edit in edits] for edits in finding.choices] == [[old.replace("-", "_")]]
 
 
 def _following(frame: Frame, stopped: Attempt) -> Attempt | None:
@@ -156,7 +163,8 @@ def _prepared(source: Source, tokens: Sequence[Token]) -> tuple[list[Token], tup
         if token.type in ("TRIPLE", "RAW"):
             read, found = prompt(source, token)
             findings += found
-            ready.append(with_prompt(token, read))
+            whole = all(finding.problem.code != "T010" for finding in found)
+            ready.append(with_prompt(token, read) if whole else hole([token], begin(token)))
         else:
             ready.append(token)
     return ready, tuple(findings)

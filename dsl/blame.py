@@ -1,6 +1,6 @@
 """Who is to blame for a mistake that shows in several places, or in another than where it was made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from . import syntax
@@ -13,6 +13,9 @@ OF_TYPES = frozenset({"E120", "E121", "E125", "E211", "E308"})
 """What is told where a value is of a wrong type."""
 
 
+_MOST_USES = 3  # of a name that nothing has; shown beside the first
+
+
 def as_one(found: list[Problem], listed: syntax.ListExpr, scope: Scope) -> list[Problem]:
     """What was found in a list: where every item is of a wrong type, the list is, and that is told once."""
     places = [scope.place(item.span) for item in listed.items]
@@ -21,6 +24,17 @@ def as_one(found: list[Problem], listed: syntax.ListExpr, scope: Scope) -> list[
         return found
     others = tuple(Label(place, "and this") for place in places[1:])
     return [replace(found[0], secondary=(*found[0].secondary, *others))]
+
+
+def named_once(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems in order; a name that nothing has is told where it is used first, with the next few uses."""
+    uses: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        key = (problem.place.source.name, problem.about or str(id(problem)))
+        uses.setdefault(key, []).append(problem)
+    for first, *others in uses.values():
+        labels = tuple(Label(other.place, "and here") for other in others[:_MOST_USES])
+        yield replace(first, secondary=(*first.secondary, *labels)) if labels else first
 
 
 def at_argument(problem: Problem, given: Mapping[str, Place]) -> Problem:

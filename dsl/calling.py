@@ -58,21 +58,17 @@ def call(context: Context, expr: syntax.Call, scope: Scope) -> Value:
 def bare(context: Context, callee: Value, place: Place) -> Value:
     """A callable's name alone, where a flow is wanted."""
     match callee:
+        case Form(of=of) if of:
+            return as_flow(context, Wrapper(callee, {}, place), place)
+        case UserFlow(declaration=declaration) if declaration.of_param is not None:
+            return as_flow(context, Wrapper(callee, {}, place), place)
         case Form():
-            value = _form(context, callee, _bind_form(context, callee, (), None, place))
-            return _unwrapped(context, value, place)
-        case UserFlow(declaration=declaration):
+            return _form(context, callee, _bind_form(context, callee, (), None, place))
+        case UserFlow():
             given = _bind_flow(context, callee, (), None, place)
-            if declaration.of_param is not None:
-                return _unwrapped(context, Wrapper(callee, given.args, place), place)
             return _user_flow(context, callee, given.args, None, place)
         case _:
             return BAD
-
-
-def _unwrapped(context: Context, value: Value, place: Place) -> Value:
-    """A wrapper in a flow's place is reported there."""
-    return as_flow(context, value, place) if isinstance(value, Wrapper) else value
 
 
 def _role(context: Context, callee: Noun, expr: syntax.Call, scope: Scope) -> Value:
@@ -112,7 +108,7 @@ def wrap(context: Context, expr: syntax.Of, scope: Scope) -> Value:
         case Wrapper():
             return _wrapped(context, wrapper, expr.inner, scope, place)
         case _:
-            context.raw(expr.inner, scope, FLOW)
+            astray(context, expr.inner, scope)
             _no_wrapper(context, expr.wrapper, wrapper, scope)
             return BAD
 
@@ -143,13 +139,15 @@ def _wrapped(
         )
         return stand_in(callee.name, place)
     value = context.value(inner if wanted == FLOW else _unparenthesised(inner), scope, wanted)
-    unsure = wrapper.unsure
-    if (
-        context.errors > before
-    ):  # what it wraps may be meant for a list, which brings its own number
-        unsure |= {"n"}
-    inner_ = Argument(value, at)
-    bound = Bound(callee.name, wrapper.args, place, scope, inner=inner_, unsure=unsure)
+    bound = Bound(
+        callee.name,
+        wrapper.args,
+        place,
+        scope,
+        inner=Argument(value, at),
+        inner_is_sure=context.errors == before,
+        unsure=wrapper.unsure,
+    )
     return _built(context, callee, bound)
 
 
@@ -239,7 +237,8 @@ def _bind_flow(
     parameters = [_parameter(context, p, flow.outer) for p in flow.declaration.params or ()]
     own = {p.name for p in parameters}
     extra = [p for p in _account() if p.name not in own]
-    signature = Signature(f"flow `{flow.declaration.name}`", parameters, extra)
+    what = f"flow `{flow.declaration.name}`"
+    signature = Signature(what, parameters, extra, is_declared=True)
     given = bind(context, signature, args, scope, place)
     filled = dict(given.args)
     for p, parameter in zip(flow.declaration.params or (), parameters, strict=True):
@@ -259,7 +258,7 @@ def _default(
     context: Context, param: syntax.Param, parameter: Parameter, outer: Scope, call: Place
 ) -> Argument:
     """The argument that a call does not give: its default, or one that nobody knows."""
-    if param.default is None:
+    if param.default is None or (parameter.type == ANY and param.type is not None):
         return Argument(Unknown(parameter.type), call)
     value = context.ruled(param.default, outer, parameter.type, parameter.rule)
     return Argument(value, outer.place(param.default.span))

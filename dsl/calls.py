@@ -138,7 +138,11 @@ FLOW_FORMS = (
         "vote",
         FLOW,
         "The answer most attempts agree on",
-        (Spec("by", VERIFIER, "A vote counts as much as this scores it; default: all count alike"),),
+        (
+            Spec(
+                "by", VERIFIER, "A vote counts as much as this scores it; default: all count alike"
+            ),
+        ),
     ),
     Form(
         "sample",

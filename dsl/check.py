@@ -5,16 +5,17 @@ from collections.abc import Callable
 from . import syntax, trials
 from .accept import finished, models
 from .arguments import parameter_type, rule
-from .blame import is_called
+from .blame import is_called, named_once
 from .draft import is_abstract, of_run
 from .evaluate import Evaluator
 from .fields import is_readable
 from .forms import well_formed
-from .problem import Problem, first, has_errors
+from .problem import Problem, first, has_errors, ordered
 from .scope import Files, hidden_by_parameters, unused
 from .shapes import stand_in
 from .source import Place, Span
 from .syntax import part_at
+from .types import ANY
 from .values import Module, Noun, Scope, Unknown, UserFlow, Value
 
 
@@ -37,7 +38,7 @@ def problems_of(files: Files, main: Module, *, runs: bool = True) -> tuple[Probl
     return in_order(found, main)
 
 
-_EXACT = {"T004", "T020", "T023", "T031", "T032"}
+_EXACT = {"T004", "T031", "T032"}
 """Mistakes of form that leave no doubt about what is written around them."""
 
 
@@ -75,7 +76,7 @@ def in_order(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
         key = (problem.place.source.name, problem.place.span.start, problem.code)
         if key not in kept or (is_called(kept[key]) and not is_called(problem)):
             kept[key] = problem
-    sorted_ = first(list(kept.values()))
+    sorted_ = first(list(named_once(ordered(list(kept.values())))))
     own = [p for p in sorted_ if p.place.source.name == main.source.name]
     return (*own, *(p for p in sorted_ if p.place.source.name != main.source.name))
 
@@ -112,7 +113,7 @@ def _flow(evaluator: Evaluator, flow: UserFlow) -> None:
         if param.name in values:
             evaluator.error("E103", f"parameter `{param.name}` is declared twice", place)
         kind = parameter_type(evaluator, param, flow.outer)
-        if param.default is not None:
+        if param.default is not None and (kind != ANY or param.type is None):
             evaluator.ruled(param.default, flow.outer, kind, rule(param, flow.outer))
         values[param.name] = Unknown(kind)
     if declaration.of_param is not None:
@@ -126,7 +127,7 @@ def _flow(evaluator: Evaluator, flow: UserFlow) -> None:
 def _run(evaluator: Evaluator, module: Module, noun: Noun, before: int, *, runs: bool) -> None:
     """The run with the defaults of all parameters; the checks of a whole run only where its parts are sound."""
     draft = of_run(evaluator, noun)
-    if not is_readable(noun):
+    if not is_readable(noun) or noun.unsure:
         return
     if not runs or has_errors(evaluator.problems[before:]) or is_abstract(draft.flow):
         return

@@ -137,9 +137,13 @@ class Context(Protocol):
         secondary: tuple[Label, ...] = (),
         notes: tuple[str, ...] = (),
         instead: str = "",
+        about: str = "",
         severity: Severity = "error",
     ) -> None:
-        """Report a mistake. instead: the one name that was probably meant by the name at place."""
+        """Report a mistake. instead: the one name that was probably meant by the name at place.
+
+        about: a name that nothing has; of all uses in a file only the first is told.
+        """
         ...
 
 
@@ -147,6 +151,7 @@ class Context(Protocol):
 class Bound:
     """A call with its arguments, each in its place; inner: what follows `of`.
 
+    inner_is_sure: nothing was wrong with it; else it may be meant for a list, which brings its own number.
     unsure: parameters that may have been given under a wrong name: nothing follows from their absence.
     """
 
@@ -156,6 +161,7 @@ class Bound:
     scope: Scope | None = None
     rest: tuple[tuple[str, Argument], ...] = ()
     inner: Argument | None = None
+    inner_is_sure: bool = True
     unsure: frozenset[str] = frozenset()
 
     @property

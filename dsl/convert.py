@@ -6,7 +6,7 @@ from .context import Context
 from .names import either, near
 from .program import Agent, Budget, Flow, Model, Role, Template, Text, Tool, Verifier
 from .reading import show
-from .shapes import stand_in
+from .shapes import stand_in, unwrapped
 from .source import Place
 from .types import (
     ANY,
@@ -220,7 +220,7 @@ def as_flow(context: Context, value: Value, place: Place) -> Value | None:
                 place,
                 help=f"write what it wraps after `of`: {show(value)[:-1]} of agent`",
             )
-            return stand_in("flow", place)
+            return unwrapped(place)
         case _:
             return None
 

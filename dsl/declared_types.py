@@ -104,6 +104,7 @@ def of_value(value: Value) -> Type:
 def schema(context: Context, record: syntax.Record, scope: Scope) -> Value:
     """`{ answer: text, items: [int], risk: "low" | "high" = "low" }`."""
     fields: list[OutputField] = []
+    before = context.errors
     for field in record.fields:
         place = scope.place(field.name_span)
         if any(f.name == field.name for f in fields):
@@ -120,18 +121,18 @@ def schema(context: Context, record: syntax.Record, scope: Scope) -> Value:
             fields += [made] if made is not None else []
     if not record.fields:
         context.error("E107", "an output has at least one field", scope.place(record.span))
-        return BAD
-    return Schema(tuple(fields))
+    return Schema(tuple(fields)) if context.errors == before else BAD
 
 
 def _output_field(
     context: Context, field: syntax.Field, kind: syntax.Type, scope: Scope
 ) -> OutputField | None:
+    before = context.errors
     want = declared_type(context, kind, scope)
     item = want.item if isinstance(want, ListOf) else want
     atom = _atom(item)
     if atom is None:
-        if want != ANY:
+        if context.errors == before:
             context.error(
                 "E120",
                 f"`{field.name}` cannot be of this type",

@@ -138,7 +138,16 @@ class Evaluator:
                 return found
         if FAULT in options(want) and (found := faults.fault(self, expr, scope)) is not None:
             return found
-        return fit(self, self.raw(expr, scope, want), want, scope.place(expr.span))
+        before = self._errors
+        value = self.raw(expr, scope, want)
+        if self._errors == before:
+            return fit(self, value, want, scope.place(expr.span))
+        found = len(
+            self.problems
+        )  # something in it is wrong: that what it gives does not fit is no news
+        value = fit(self, value, want, scope.place(expr.span))
+        del self.problems[found:]
+        return value
 
     def ruled(self, expr: syntax.Expr, scope: Scope, want: Type, rule: Label | None) -> Value:
         before = len(self.problems)
@@ -343,11 +352,11 @@ class Evaluator:
         kind, place = KINDS[declaration.kind], scope.place(declaration.name_span)
         if declaration.kind == "param":
             return self._param(declaration, scope)
-        if declaration.kind == "flow":
-            return UserFlow(declaration, scope)
         expr = declaration.value
         if expr is None:
             return BAD
+        if declaration.kind == "flow":
+            return UserFlow(declaration, scope)
         if isinstance(expr, syntax.Record):
             return declared_noun(self, declaration, expr, scope)
         return self._named(self._noun_value(expr, scope, kind.name), declaration, place)
@@ -511,6 +520,7 @@ class Evaluator:
         secondary: tuple[Label, ...] = (),
         notes: tuple[str, ...] = (),
         instead: str = "",
+        about: str = "",
         severity: Severity = "error",
     ) -> None:
         self._errors += severity == "error"
@@ -526,6 +536,7 @@ class Evaluator:
                 secondary=secondary,
                 notes=notes,
                 edits=edits,
+                about=about,
             )
         )
 

@@ -8,6 +8,7 @@ from .context import Context
 from .declared_types import schema
 from .fields import free_record, record_of
 from .kinds import CONDITION_NAMES
+from .lookup import astray
 from .program import Clock
 from .shapes import stand_in
 from .types import (
@@ -71,6 +72,10 @@ def _names(expr: syntax.Node) -> Iterator[syntax.Name]:
 def listed(context: Context, expr: syntax.ListExpr, scope: Scope, want: Type) -> Value:
     if BUDGET in options(want):
         return budget(context, expr, scope)
+    if want != ANY and not any(isinstance(o, ListOf) for o in options(want)):
+        for item in expr.items:
+            astray(context, item, scope)
+        return Items(())
     listed = next((o for o in options(want) if isinstance(o, ListOf)), ListOf(ANY))
     return Items(tuple(_item(context, item, scope, listed) for item in expr.items))
 

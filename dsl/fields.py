@@ -84,21 +84,27 @@ def _is_of_another(
     """Whether the fields are those of another kind, which is one mistake and not as many as there are fields."""
     written = {f.name for f in record.fields if f.name}
     strange = written - {s.name for s in kind.fields}
-    if not strange or (len(strange) == 1 and strange != written):
+    fitting = [k for k in KINDS.values() if written <= {s.name for s in k.fields}]
+    whole = [k.name for k in fitting if _required(k) <= written and not _required(kind) & written]
+    if len(strange) == 1 and strange != written:
+        fitting = [k for k in fitting if k.name in whole]
+    if not strange or not fitting:
         return False
-    fitting = [k.name for k in KINDS.values() if written <= {s.name for s in k.fields}]
-    if not fitting:
-        return False
+    meant = whole if len(whole) == 1 else [k.name for k in fitting]
     shown = either([f"`{f.name}`" for f in record.fields if f.name in strange], "and")
-    at = declaration.span.start
+    at, it = declaration.span.start, "it" if len(strange) == 1 else "them"
     context.error(
         "E106",
         f"{indefinite(kind.name)} has no {plural(len(strange), 'field')} {shown}",
         scope.place(Span(at, at + len(kind.name))),
-        help=f"write `{fitting[0]} {declaration.name} {{ … }}`, which has",
-        instead=fitting[0] if len(fitting) == 1 else "",
+        help=f"write `{meant[0]} {declaration.name} {{ … }}`, which has {it}",
+        instead=meant[0] if len(meant) == 1 else "",
     )
     return True
+
+
+def _required(kind: Kind) -> set[str]:
+    return {s.name for s in kind.fields if s.required}
 
 
 def known(

@@ -28,7 +28,7 @@ from .program import (
     Verifier,
 )
 from .reading import as_int, as_word, items
-from .shapes import SOME_OUTPUT, Shape, after, gives, role_shape, stand_in, takes
+from .shapes import SOME_OUTPUT, Shape, after, gives, is_unwrapped, role_shape, stand_in, takes
 from .source import Place
 from .teams import team
 from .types import FLOW
@@ -49,7 +49,9 @@ def chain(context: Context, expr: syntax.Then, scope: Scope) -> Value:
     for step_expr in reversed(exprs):
         place = scope.place(step_expr.span)
         step = flow_of(context.value(step_expr, scope, FLOW), place)
-        if not _meets(context, steps, step, place):
+        if steps and is_unwrapped(steps[-1]):
+            step = step if is_unwrapped(step) else stand_in(step.label, place)
+        elif not _meets(context, steps, step, place):
             step = stand_in(step.label, place)
         steps.append(step)
     return Then("then", scope.place(expr.span), tuple(steps))
@@ -139,7 +141,7 @@ def _is_stand_in(flow: Flow) -> bool:
 def _branches(context: Context, bound: Bound) -> tuple[Branch, ...]:
     listed, place = bound.wrapped, bound.wrapped_at
     if not isinstance(listed, Items):
-        if bound.lacks("n") and bound.wrapped is not BAD:
+        if bound.lacks("n") and bound.inner_is_sure:
             context.error(
                 "E112",
                 "`parallel` needs to know how many",
@@ -153,7 +155,7 @@ def _branches(context: Context, bound: Bound) -> tuple[Branch, ...]:
         return (Branch(1, stand_in("parallel", place)),)
     total = sum(branch.count for branch in branches)
     exact = all(not isinstance(i, Counted) or i.count is not None for i in listed.items)
-    if bound.known("n") and exact and as_int(bound.value("n")) != total:
+    if bound.known("n") and bound.inner_is_sure and exact and as_int(bound.value("n")) != total:
         context.error(
             "E210",
             f"the list describes {total} branches, not {as_int(bound.value('n'))}",
@@ -171,7 +173,7 @@ def _counted(item: Value, place: Place) -> Branch:
 
 def _needs(context: Context, bound: Bound, flow: Parallel) -> None:
     width = sum(branch.count for branch in flow.branches)
-    sure = bound.known("n") or isinstance(bound.wrapped, Items)
+    sure = bound.inner_is_sure and (bound.known("n") or isinstance(bound.wrapped, Items))
     for name, count in (("need", flow.need), ("stop", flow.passes or 0)):
         if sure and bound.known(name) and count > width:
             context.error(

@@ -14,6 +14,8 @@ def has_form(declaration: syntax.Declaration) -> bool:
         return False
     if isinstance(declaration.value, syntax.Record) and "fields" not in kind.form:
         return False
+    if declaration.type is not None and kind.name != "param":
+        return False
     return kind.name == "flow" or (declaration.params is None and not declaration.of_param)
 
 
@@ -23,7 +25,8 @@ def well_formed(context: Context, declaration: syntax.Declaration, scope: Scope)
     if kind is None:
         return False  # reported by the parser
     if not has_form(declaration):
-        _misformed(context, declaration, scope)
+        if syntax.is_sound(declaration):
+            _misformed(context, declaration, scope)
         return False
     if declaration.value is None and kind.name != "param":
         what = "{ … }" if "fields" in kind.form else "= …"
@@ -34,9 +37,6 @@ def well_formed(context: Context, declaration: syntax.Declaration, scope: Scope)
             help=f"write `{kind.name} {declaration.name} {what}`",
         )
         return False
-    if declaration.type is not None and kind.name != "param":
-        message = f"{indefinite(kind.name)} takes no type"
-        context.error("E116", message, scope.place(declaration.type.span))
     return True
 
 
@@ -45,7 +45,10 @@ def _misformed(context: Context, declaration: syntax.Declaration, scope: Scope) 
     if kind != "flow" and (declaration.params is not None or declaration.of_param):
         message = f"{indefinite(kind)} takes no parameters"
         help_ = "only a flow does; a `param` of the file may be used anywhere"
-    else:
+    elif isinstance(declaration.value, syntax.Record) and "fields" not in KINDS[kind].form:
         message = f"{indefinite(kind)} is an expression, not a block"
         help_ = f"write `{kind} {declaration.name} = …`"
+    else:
+        message, help_ = f"{indefinite(kind)} takes no type", ""
+        place = place if declaration.type is None else scope.place(declaration.type.span)
     context.error("E116", message, place, help=help_)

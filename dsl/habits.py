@@ -74,9 +74,11 @@ def within(b: Broken) -> Finding | None:
 
 
 def hyphened(b: Broken) -> Finding | None:
-    """`role my-writer {`."""
+    """`role my-writer {`, `max-output = 3k tokens`."""
     first = b.before(1)
-    if first is None or b.type(0) != "MINUS" or [b.type(2), b.type(1)] != ["KIND", "NAME"]:
+    if first is None or b.type(0) != "MINUS" or b.type(1) != "NAME":
+        return None
+    if b.type(2) != "KIND" and not ("EQUAL" in b.accepts and "MINUS" not in b.accepts):
         return None
     found = _HYPHENED.match(b.source.text, begin(first))
     if found is None:
@@ -90,6 +92,23 @@ def hyphened(b: Broken) -> Finding | None:
         help=f"write `{words.short(meant)}`",
     )
     return Finding(problem, ((Edit(problem.place.span, meant),),))
+
+
+def json_text(b: Broken) -> Finding | None:
+    """A file that begins with `{ "role":`."""
+    if b.at != 0 or b.entry != "file" or b.type(0) not in ("LBRACE", "LSQB"):
+        return None
+    named = {"LBRACE": ["STRING", "COLON"], "LSQB": ["LBRACE", "STRING"]}[b.type(0)]
+    if [b.type(-1), b.type(-2)] != named:
+        return None
+    problem = Problem(
+        "T002",
+        "a program is not JSON",
+        b.place(),
+        label="expected a declaration",
+        help='a declaration is a kind, a name and fields in braces: `role writer { prompt = "Write." }`',
+    )
+    return Finding(problem)
 
 
 def edition(b: Broken) -> Finding | None:

@@ -1,13 +1,17 @@
 """Names: what stands for what, and what to say of a name that stands for nothing."""
 
+import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 
 from . import syntax
 from .calls import FORMS, all_words
 from .context import Context
-from .kinds import CONDITION_NAMES, OUTCOMES, PROMPT_NAMES
+from .kinds import CONDITION_NAMES, OUTCOMES, PROMPT_NAMES, TEST_NAMES
+from .library import modules, standard
 from .names import ENOUGH, SURELY, did_you_mean, either, near
+from .parse import parse
 from .reading import show
 from .types import (
     ANY,
@@ -161,9 +165,11 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
             "E105",
             f"there is no {_noun(want)} `{expr.name}`",
             place,
-            help=(f"did you mean {_quoted(guesses)}?" if guesses else "")
+            help=_imported(context, expr.name)
+            or (f"did you mean {_quoted(guesses)}?" if guesses else "")
             or _declare(want, expr.name),
             instead="".join(guesses[:1]),
+            about=expr.name,
         )
 
 
@@ -189,6 +195,30 @@ def _other_spelling(name: str, want: Type) -> str:
     return meant if plain or BOOL in options(want) else ""
 
 
+def hyphened(context: Context, expr: syntax.Binary, scope: Scope) -> bool:
+    """E105 for `full-disk`, two names that nothing has with a `-` between them: one name was meant."""
+    text = scope.source.text[expr.span.start : expr.span.end]
+    if expr.operator != "-" or not _HYPHENED.fullmatch(text):
+        return False
+    if any(context.find(part, scope) is not None for part in text.split("-")):
+        return False
+    meant = text.replace("-", "_")
+    found = context.find(meant, scope) is not None
+    help_ = f"write `{meant}`" if found else f"names have `_` where others have `-`: `{meant}`"
+    context.error(
+        "E105",
+        f"there is no name `{text}`, and `-` subtracts",
+        scope.place(expr.span),
+        help=f'{help_}; a text stands in quotes: `"{text}"`',
+        instead=meant if found else "",
+        about=text,
+    )
+    return True
+
+
+_HYPHENED = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:-[A-Za-z_][0-9A-Za-z_]*)+")
+
+
 def astray(context: Context, expr: syntax.Expr, scope: Scope) -> None:
     """Report the names in expr that nothing anywhere has: no more is sure of what an unknown form is given."""
     waiting: list[syntax.Node] = [expr]
@@ -202,13 +232,27 @@ def astray(context: Context, expr: syntax.Expr, scope: Scope) -> None:
 def _belongs(name: str) -> str:
     if name in PROMPT_NAMES and name != "team":
         return "a role's prompt" if name != "round" else "prompts and conditions"
-    if name in (*CONDITION_NAMES, "consensus", "accepted"):
+    if name in (*CONDITION_NAMES, *TEST_NAMES, "consensus", "accepted"):
         return "a condition, such as `until = …`"
     return "the fields of `rows(…) with { … }`" if name == "row" else ""
 
 
 def _nouns(want: Type) -> list[Plain]:
     return [k for k in options(want) if isinstance(k, Plain) and k in _NOUNS]
+
+
+def _imported(context: Context, name: str) -> str:
+    """How to come by a name of the standard library."""
+    for module in modules():
+        if module != "std.prelude" and name in _exports(module):
+            return f"it is in `{module}`: begin the file with `from {module} import {name}`"
+    return ""
+
+
+@cache
+def _exports(module: str) -> frozenset[str]:
+    file, _ = parse(standard(module))
+    return frozenset(declaration.name for declaration in file.declarations)
 
 
 def _noun(want: Type) -> str:

@@ -73,7 +73,18 @@ def is_unknown_kind(tokens: Sequence[Token]) -> bool:
 
 def is_unindented_field(tokens: Sequence[Token]) -> bool:
     """`field = …` in column 1: a declaration has a name behind its kind."""
-    return is_unknown_kind(tokens) and len(tokens) > 1 and tokens[1].type == "EQUAL"
+    return tokens[0].type == "KIND" and len(tokens) > 1 and tokens[1].type == "EQUAL"
+
+
+def unindented(source: Source, word: Token) -> Problem:
+    """T030, for a field in column 1."""
+    return Problem(
+        "T030",
+        f"`{word}` stands in column 1, where a declaration starts",
+        place(source, word),
+        label="not the start of a declaration",
+        help="indent this line, so that it belongs to the declaration above",
+    )
 
 
 def unknown_kind(
@@ -86,14 +97,7 @@ def unknown_kind(
     if not explained:
         return Finding(Problem("T030", "this is no kind of declaration", place(source, word)))
     if word in keywords() or is_unindented_field(tokens):
-        problem = Problem(
-            "T030",
-            f"`{word}` stands in column 1, where a declaration starts",
-            place(source, word),
-            label="not the start of a declaration",
-            help="indent this line, so that it belongs to the declaration above",
-        )
-        return Finding(problem)
+        return Finding(unindented(source, word))
     if _is_expression(tokens):
         problem = Problem(
             "T030",

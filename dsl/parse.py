@@ -4,6 +4,7 @@ A word in column 1 starts a declaration, so each is parsed on its own, and a mis
 others whole; `piece` says what it leaves of its own.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from lark import Token
 from . import syntax as s
 from .kinds import KINDS
 from .lex import MOST_CHARACTERS, MOST_SLOTS, MOST_TOKENS, STARTERS, Lexed, begin, end, lex
-from .mistake import is_unindented_field
+from .mistake import is_unindented_field, is_unknown_kind, unindented
 from .piece import expression, pieces
 from .problem import MOST_REPORTS, Problem, first, whole
 from .source import Place, Source, Span
@@ -25,6 +26,7 @@ EDITION = 2026
 _IN_NAMES = {"MINUS", "DOT", "SLASH", "NAME", "NUMBER", "ERROR"}
 """What stands behind the first word of a name that has several."""
 NOTHING = Entries(None, (), ())
+_DECLARED = re.compile(rf"^(?:{'|'.join(KINDS)})\s+([A-Za-z_][A-Za-z_0-9]*)", re.MULTILINE)
 
 
 def parse(source: Source) -> tuple[s.File, list[Problem]]:
@@ -79,15 +81,33 @@ class _Read(NamedTuple):
             imports = self.tokens[0].type != "KIND"
             named = self.tokens if imports else self.tokens[1:2]
             yield from (str(token) for token in named if token.type == "NAME")
+            if self.tokens[0].type in ("IMPORT", "FROM"):
+                yield ""  # any name may have been meant
+        if self.problems:
+            yield from self._swallowed()
         if (
             self.problems
             and self.tokens[0].type == "KIND"
-            and not (self.is_field or self._is_named)
+            and not ((self.is_field and is_unknown_kind(self.tokens)) or self._is_named)
         ):
             yield ""
         for problem in self.problems:
             if problem.code == "T002":  # a kind is missing, or stands there twice
                 yield from self._around(problem)
+
+    def _swallowed(self) -> Iterator[str]:
+        """Names of declarations that a mistake has made a part of this one, or of a prompt in it."""
+        for before, word, behind in zip(
+            self.tokens, self.tokens[1:], self.tokens[2:], strict=False
+        ):
+            head = behind.type in ("LBRACE", "LPAR", "EQUAL", "COLON") and before in KINDS
+            if word.type == "NAME" and (
+                head or (behind.type == "LBRACE" and before.type != "EQUAL")
+            ):
+                yield str(word)
+        for token in self.tokens:
+            if token.type in ("TRIPLE", "RAW", "ERROR"):
+                yield from _DECLARED.findall(token)
 
     @property
     def _is_named(self) -> bool:
@@ -123,9 +143,14 @@ def _read(source: Source, lexed: Lexed) -> Iterator[_Read]:
 
 def _mended(read: Sequence[_Read]) -> Iterator[_Read]:
     """A field in column 1 cuts its declaration in two: one mistake, told of the field."""
+    torn = False
     for item, after in zip_longest(read, read[1:]):
+        if torn and item.problems:
+            told = unindented(item.problems[0].place.source, item.tokens[0])
+            item = item._replace(problems=[told, *item.problems[1:]])
         cut = item.problems and item.problems[-1].code == "T010"
-        if cut and after is not None and after.is_field:
+        torn = bool(cut and after is not None and after.is_field)
+        if torn:
             item = item._replace(entries=NOTHING, problems=item.problems[:-1])
         yield item
 

@@ -84,9 +84,12 @@ def _is_spent(cut: Body, parts: Sequence[_Part], read: Sequence[Attempt]) -> boo
         depth = sum((t.type == "LBRACE") - (t.type == "RBRACE") for t in part.tokens)
         spans = [finding.problem.place.span for finding in found.stops]
         in_place = last.type in {*CLOSERS, *OPENER_OF} and any(
-            span.start <= begin(last) < span.end for span in spans
+            span.end > begin(last) and span.start <= end(last) for span in spans
         )
-        if spans and (in_place or (part.is_field and depth > 0)):
+        braces = {begin(t) for t in part.tokens if t.type == "LBRACE"}
+        takes = any(span.start in braces for span in spans) or (part.is_field and depth > 0)
+        takes = takes or any(f.problem.label == "expected `}`" for f in found.stops)
+        if spans and (in_place or takes):
             return True
     return False
 

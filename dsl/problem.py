@@ -31,7 +31,8 @@ class Edit:
 class Problem:
     """One mistake. code is stable (`E201`); message is one sentence without a full stop.
 
-    label is what stands under the caret; help says what to write instead.
+    label is what stands under the caret; help says what to write instead. about: a name that nothing has,
+    which is one mistake wherever it is used.
     """
 
     code: str
@@ -43,6 +44,7 @@ class Problem:
     notes: tuple[str, ...] = ()
     help: str = ""
     edits: tuple[Edit, ...] = ()
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from . import expected as words
 from .beside import adjacent, apart, twice
 from .broken import OPENER_OF, Broken, insert, remove
 from .extent import end_inside, field_inside, indented, stray_closer
-from .habits import comment, edition, equality, hyphened, within
+from .habits import comment, edition, equality, hyphened, json_text, within
 from .kinds import KINDS
 from .lex import begin, end
 from .mistake import Finding, place, reserved, wrong_colon
@@ -159,6 +159,8 @@ def _chained(b: Broken) -> Finding | None:
     following = b.before(-1)
     if bad.type == "EQUAL" and following != ">":
         return None
+    if bad.type == "VBAR" and "COMMA" in b.accepts and b.type(-2) in ("EQUAL", "COLON"):
+        return _separated(b, bad)
     pipe = following is not None and following == ">" and begin(following) == end(bad)
     span = Span(begin(bad), end(following) if pipe and following else end(bad))
     sign = b.source.text[span.start : span.end]
@@ -170,6 +172,17 @@ def _chained(b: Broken) -> Finding | None:
     )
     lacks_if = bad.type == "THEN" and any(t.type == "ELSE" for t in b.tokens[b.at :])
     return Finding(problem, () if lacks_if else ((Edit(span, "->"),),))
+
+
+def _separated(b: Broken, bad: Token) -> Finding:
+    """`(3 | seed = 2)`."""
+    problem = Problem(
+        "T021",
+        f"a comma separates what stands side by side, not `{bad}`",
+        b.place(),
+        label="expected `,`",
+    )
+    return Finding(problem, ((Edit(problem.place.span, ","),),))
 
 
 def _colon(b: Broken) -> Finding | None:
@@ -256,6 +269,22 @@ def _nameless(b: Broken) -> Finding | None:
     return Finding(problem)
 
 
+def _rounded(b: Broken) -> Finding | None:
+    """`role writer (` and then fields, where `{` belongs."""
+    kind, opener = b.tokens[:1], b.tokens[2:3]
+    if [t.type for t in b.tokens[:5]] != ["KIND", "NAME", "LPAR", "NAME", "EQUAL"]:
+        return None
+    if kind[0] == "flow" or kind[0] not in KINDS or opener[0] not in b.open:
+        return None
+    problem = Problem(
+        "T013",
+        f"the fields of a {kind[0]} stand in braces",
+        place(b.source, opener[0]),
+        label="expected `{`",
+    )
+    return Finding(problem, ((Edit(problem.place.span, "{"),),))
+
+
 def _open_before(b: Broken) -> Finding | None:
     """`best_of(3` and then `else` or `of`, which could stand behind the `)`."""
     if not b.open or b.open[-1] is b.before(1) or not words.joins(b.type(0)):
@@ -304,7 +333,9 @@ def _guesses(b: Broken, previous: Token | None, bad: Token) -> Iterator[tuple[Ed
 
 
 _RULES: tuple[Callable[[Broken], Finding | None], ...] = (
+    json_text,
     edition,
+    _rounded,
     hyphened,
     stray_closer,
     end_inside,

@@ -4,6 +4,7 @@ One namespace a file, whatever the order; imports join it; around it lies the pr
 the callables of the language.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -11,7 +12,7 @@ from functools import lru_cache
 from . import syntax
 from .calls import FORMS
 from .kinds import TEAM_CONDITION_NAMES
-from .library import Library, LibraryError
+from .library import Library, LibraryError, modules
 from .names import did_you_mean, near
 from .parse import parse
 from .problem import Label, Problem, Severity
@@ -21,6 +22,7 @@ from .values import Imported, Module
 PRELUDE = "std.prelude"
 # Words that stand where a name of the file could stand too.
 _MEANT = frozenset({"fixed", "adaptive", *TEAM_CONDITION_NAMES})
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 MOST_DEEP = 32  # imports of imports; more is a mistake long before it is a design
 
 
@@ -99,6 +101,10 @@ class Files:
 
     def _import(self, module: Module, statement: syntax.Import) -> None:
         target = self._target(module, statement)
+        if target is None:  # whatever was meant to be imported is not missing
+            meant = " ".join([statement.module, *near(statement.module, modules())])
+            lost = module.file.lost.union(_WORD.findall(meant))
+            module.file = replace(module.file, lost=lost)
         if statement.names is None:
             name = statement.alias or _last(statement)
             self._bind(module, name, target, None, Place(module.source, statement.module_span))

@@ -27,6 +27,7 @@ from .program import (
     Template,
     Text,
     Then,
+    subflows,
 )
 from .source import Place
 
@@ -43,6 +44,25 @@ _UNKNOWN = Role("?", Template((Text(""),)), takes=frozenset({"?"}))
 def stand_in(label: str, place: Place) -> Flow:
     """The flow of a parameter without a value: takes anything, gives anything. Never part of a Program."""
     return Agent(label, place, _UNKNOWN)
+
+
+def unwrapped(place: Place) -> Flow:
+    """The flow of a wrapper without what it wraps: it takes and gives anything, and so does the step behind it.
+
+    `parallel(3) -> a -> b` may be meant as `parallel(3) of a -> b`.
+    """
+    return stand_in(_UNWRAPPED, place)
+
+
+def is_unwrapped(flow: Flow) -> bool:
+    """Whether flow is such a wrapper, or wraps one."""
+    inner = subflows(flow)
+    if inner:
+        return len(inner) == 1 and is_unwrapped(inner[0])
+    return isinstance(flow, Agent) and flow.role is _UNKNOWN and flow.label == _UNWRAPPED
+
+
+_UNWRAPPED = "of"
 
 
 def role_shape(role: Role) -> Shape:
@@ -63,7 +83,7 @@ def role_shape(role: Role) -> Shape:
 def after(gives: Kind, step: Shape) -> Kind | None:
     """What step gives after a value of kind gives; None where they do not meet."""
     if gives == "any":
-        results = set(step.values())
+        results = {*step.values(), *(["many"] if lifts("many", step) else [])}
         return results.pop() if len(results) == 1 else "any"
     if gives in step:
         return step[gives]

@@ -431,12 +431,16 @@ def part_at(file: File, at: int) -> Span:
         return Span(at, at)
     declaration = below[-1]
     value = declaration.value.record if isinstance(declaration.value, With) else declaration.value
-    fields = [f.span for f in value.fields] if isinstance(value, Record) else []
-    before = [span for span in fields if span.start <= at]
+    fields = list(value.fields) if isinstance(value, Record) else []
+    before = [f for f in fields if f.span.start <= at]
     if not before:
-        return Span(declaration.span.start, fields[0].start if fields else declaration.span.end)
-    last = before[-1]
-    return Span(last.start, max(last.end, at + 1))
+        return Span(
+            declaration.span.start, fields[0].span.start if fields else declaration.span.end
+        )
+    named = [
+        f for f in before if f.name
+    ] or before  # what has no name stands behind the braces, or is no field
+    return Span(named[-1].span.start, max(before[-1].span.end, at + 1))
 
 
 def is_sound(node: Node) -> bool:

@@ -112,9 +112,19 @@ def _candidates(text: str, tokens: Sequence[Token], head: int) -> Iterator[_Cand
         token = tokens[at]
         depth += (token.type in CLOSERS) - (token.type in OPENER_OF)
         if token.type in _NAMES and _gives(text, token, tokens[at + 1 : at + 2]):
-            column = _column(text, tokens, at)
-            if column is not None or tokens[at - 1].type not in _GIVES:
-                yield _Candidate(at, depth, column)
+            first = _hyphened(tokens, at, head)
+            column = _column(text, tokens, first)
+            if column is not None or tokens[first - 1].type not in _GIVES:
+                yield _Candidate(first, depth, column)
+
+
+def _hyphened(tokens: Sequence[Token], at: int, head: int) -> int:
+    """Where the name starts that ends with tokens[at]: `max-output` is meant for one."""
+    while at - 2 >= head and [t.type for t in tokens[at - 2 : at]] == ["NAME", "MINUS"]:
+        if end(tokens[at - 2]) != begin(tokens[at - 1]) or end(tokens[at - 1]) != begin(tokens[at]):
+            break
+        at -= 2
+    return at
 
 
 def _bare(
@@ -154,9 +164,20 @@ def _stop(text: str, tokens: Sequence[Token], ends: _Ends, candidates: list[_Can
     Behind a clean one there may also be a field that was left outside.
     """
     last = max((c.at for c in candidates), default=0)
-    lines = [at for at, t in enumerate(tokens) if t.type == "RBRACE" and in_column_1(text, t)]
+    lines = [at for at in ends.clean if _is_head(tokens[at + 1 : at + 4])]
+    lines += [at for at, t in enumerate(tokens) if t.type == "RBRACE" and in_column_1(text, t)]
     fitting = lines or [at for at in (*ends.clean, *ends.torn) if at > last] or ends.clean[-1:]
     return fitting[0] if fitting else len(tokens)
+
+
+def _is_head(tokens: Sequence[Token]) -> bool:
+    """Whether tokens read like the start of a declaration, or what one without its kind has left."""
+    types = ["NAME" if t.type == "STRING" else t.type for t in tokens if t.type != "LPAR"]
+    if len(types) < len(tokens) and types == ["NAME", "NAME"]:
+        return True
+    return types[:2] == ["NAME", "LBRACE"] or (
+        types[:2] == ["NAME", "NAME"] and types[2:] in (["LBRACE"], ["LPAR"], ["EQUAL"])
+    )
 
 
 def _aligned(candidates: list[_Candidate], stop: int) -> list[int]:

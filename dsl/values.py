@@ -220,13 +220,14 @@ class Module:
 
     @cached_property
     def strays(self) -> frozenset[str]:
-        """Names of fields in declarations whose kind has none such: they may belong to another one."""
-        return frozenset(
-            field.name
-            for declaration in self.file.declarations
-            for field in _written(declaration.value)
-            if not any(s.name == field.name for s in _specs(declaration.kind))
-        )
+        """Names of fields that their declaration has none of, or twice: they may belong to another one."""
+        found = set[str]()
+        for declaration in self.file.declarations:
+            free = {s.name for s in _specs(declaration.kind)}
+            for field in _written(declaration.value):
+                found |= set[str]() if field.name in free else {field.name}
+                free -= {field.name}
+        return frozenset(found)
 
 
 def _written(value: syntax.Expr | None) -> tuple[syntax.Field, ...]:

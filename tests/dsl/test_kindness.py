@@ -119,7 +119,7 @@ def test_what_a_declaration_without_a_name_may_be_called_is_not_blamed(declarati
 
 
 def test_arithmetic_with_a_name_that_is_not_known_is_told_of_the_name() -> None:
-    assert codes("flow f = parallel(n + 1, budget = [2 * n]) of agent -> best\n") == [
+    assert codes("flow f = parallel(n + 1, budget = [2 * k]) of agent -> best\n") == [
         "E105",
         "E105",
     ]

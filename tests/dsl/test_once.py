@@ -1,0 +1,116 @@
+"""One report for each mistake: what follows from a mistake is not told as another one."""
+
+import pytest
+
+from podium.dsl.compile import check
+from podium.dsl.library import MemoryLibrary
+from podium.dsl.problem import Problem
+from podium.dsl.source import Source
+
+TASK = 'task t { statement = "2 + 2?"  verify = exact("4") }\n'
+ROLES = "from std.roles import reviser\n"
+
+
+def problems(text: str) -> list[Problem]:
+    return [p for p in check(Source("x.team", text), MemoryLibrary()) if p.severity == "error"]
+
+
+def told(text: str) -> list[tuple[str, int]]:
+    """Code and line of each error."""
+    return [(p.code, p.place.source.position(p.place.span.start).line) for p in problems(text)]
+
+
+ONCE = [
+    # fields
+    ("T023", 1, 'role w { "role": { prompt = "Hi." } }'),
+    ("T002", 1, '{\n  "role": { "w": { "prompt": "Hi." } }\n}'),
+    ("T002", 2, 'role w {\n  max-output = 3k tokens\n  prompt = "Hi."\n}'),
+    ("E106", 1, 'task t { colour = "2 + 2?"  verify = exact("4") }'),
+    ("E106", 1, 'experiment t { statement = "2 + 2?"  verify = exact("4") }\nrun m { task = t  flow = agent }'),
+    ("E106", 2, 'task t {  verify = exact("4") }\nrun m { statement = "2 + 2?"  task = t  flow = agent }'),
+    (
+        "E106", 3,
+        'model m {\n  endpoint = openai("x")\n  price = [{ input = $1 per 1M tokens },'
+        " { abov = 9k tokens, input = $2 per 1M tokens }]\n}",
+    ),
+    (
+        "E120", 1,
+        'model m { endpoint = openai("x", base_url = "https://m.example/v1")  price = 3 }\n'
+        f"{TASK}run m2 {{ task = t  flow = agent  budget = [$5] }}",
+    ),
+    ("E116", 1, f"run t(n: int) = agent\n{TASK.replace('task t', 'task u')}run m {{ task = u  flow = t(3) }}"),
+    # calls
+    ("E111", 1, "flow a = parallel(colour = 3) of agent -> vote"),
+    ("E111", 1, f"flow a = agent -> repeat(colour = 3) of reviser\n{ROLES}"),
+    ("E105", 1, "flow a = parallel of nosuch -> vote"),
+    ("E213", 1, "flow a = agent -> parallel(2, on_exhausted = vote) -> reviser -> (score -> vote)\n" + ROLES),
+    ("E213", 1, "flow a = agent of [3 of agent, agent]"),
+    ("E213", 3, f"from std.flows import best_of\n{TASK}run m {{ task = t  flow = best_of }}"),
+    ("T023", 1, "task t { statement = \"Hi.\"  verify = judge(by == agent) }"),
+    ("E114", 1, 'verifier v = python("a:b", "a:b", timeout = 2m)'),
+    ("E120", 1, 'task t { statement = "2?"  verify = number(not "4") }'),
+    ("E120", 1, "flow a = agent -> not 3"),
+    ("E120", 1, 'verifier v = exact([1, 2])'),
+    # names
+    ("E105", 2, f"{TASK}run a {{ task = t  flow = nosuch }}\nrun b {{ task = t  flow = nosuch }}"),
+    ("E105", 2, "flow s(n: int, lead: int) =\n  team(n, rounds = led)\nflow b = s(1, led = 3)"),
+    ("E104", 1, "import std.flowsx\nflow a = flows.best_of(3) of agent\nflow b = flows.race(3) of agent"),
+    ("T002", 1, "from std.roles import *\nflow a = parallel(2) of agent -> merger"),
+    ("E105", 1, "flow a = team(big-model)"),
+    ("E105", 1, "flow a(until: Conditionx = round >= 3) = agent"),
+    # form
+    ("T010", 1, 'task t { statement = "2?" (  verify = exact("4") }'),
+    ("T010", 1, 'task t { statement = "2?"  verify = exact([) }'),
+    ("T013", 1, 'task t { statement = "2?"  verify = exact("4") ]'),
+    ("T002", 1, 'role w { { prompt = "Hi." }'),
+    ("T002", 2, 'task t { verify = exact("4") }\n  statement = "2?"'),
+    ("T013", 1, 'task repair (\n  statement = "2?"\n  verify = exact("4")\n}'),
+    ("T030", 2, f'run m {{\nflow = agent\n  task = t\n}}\n{TASK}'),
+    ("T021", 1, "flow a = team(3 | rounds = 2)"),
+    ("T010", 1, 'role w { prompt = """{{ task.name } {{ attempt.answer }}""" }\nflow a = agent -> w'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "text"), ONCE, ids=[f"{row[0]}-{n}" for n, row in enumerate(ONCE)]
+)
+def test_a_mistake_is_told_once_where_it_was_made(code: str, line: int, text: str) -> None:
+    assert told(text) == [(code, line)]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ('role w {\n  max_output\n  prompt "Hi."\n}', ["T011", "T021"]),
+        ('role w {\n  colour = 3\n  max_output = 0 tokens\n  prompt = "Hi."\n}', ["E106", "E121"]),
+        (
+            f"{TASK}run m {{ task = nosuch  flow = parallel(2, need = 3) of agent }}",
+            ["E105", "E210"],
+        ),
+        ("flow a = team(2, colour = 3) -> agnt", ["E111", "E105"]),
+        ("flow a = agent -> parallel(2)\nflow b = nosuch", ["E213", "E105"]),
+        ("verifier v = exact('4')\nflow a = nosuch", ["T004", "E105"]),
+    ],
+)
+def test_two_mistakes_are_told_both(text: str, codes: list[str]) -> None:
+    assert [p.code for p in problems(text)] == codes
+
+
+def test_a_name_that_nothing_has_shows_where_else_it_is_used() -> None:
+    (problem,) = problems("flow a = nosuch\nflow b = nosuch\nflow c = nosuch")
+    lines = [
+        label.place.source.position(label.place.span.start).line for label in problem.secondary
+    ]
+    assert lines == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "help_"),
+    [
+        ("flow a = best_of", "it is in `std.flows`: begin the file with `from std.flows import best_of`"),
+        ("run t { prompt = \"Hi.\" }", "write `role t { … }`, which has it"),
+        ("task t { colour = \"2?\" }", "did you mean `statement`, which is missing?"),
+    ],
+)  # fmt: skip
+def test_what_was_meant_is_said(text: str, help_: str) -> None:
+    assert [p.help for p in problems(text)] == [help_]
