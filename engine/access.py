@@ -1,16 +1,19 @@
 """Reaching the models of a run: its replicas found, its windows known, its first call affordable."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
+
+import anyio
 
 from podium.dsl.problem import Problem, ProgramError
 from podium.dsl.program import Model, Program, Task
 
 from .admit import Admission
 from .agent.act import DEFAULT_WINDOW
-from .call import Call, Client, Interrupted, Reply
+from .call import Call, CallError, Client, Interrupted, Replica, Reply
 from .event import Event
 from .fleet import Fleet
 from .leading import Beginning
@@ -22,6 +25,17 @@ from .spend import MICRO
 from .walk import Here, Walk
 
 T = TypeVar("T")
+
+
+# How often an endpoint that was not there when a run began is looked for.
+MISSING_S = 30.0
+
+
+@runtime_checkable
+class Leaving(Protocol):
+    """A client that probes a model without those of its endpoints that are not there."""
+
+    def leaves_out(self, model: Model) -> bool: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -43,16 +57,39 @@ class Door:
         for name, model in models.items():
             replicas = await client.probe(model)
             pool = self._pool(model, frozenset(replica.key_mark for replica in replicas))
-            begun = isinstance(client, Beginning) and client.tells_begun
-            self.admission.fleet.add(pool, replicas, model.limits, tells_begun=begun)
-            for replica in replicas:
-                self.admission.fleet.reached(replica)
+            self._serve(client, pool, model, replicas)
             pools[name] = pool
             told = [replica.context for replica in replicas if replica.context is not None]
             windows[name] = model.context or min(told, default=DEFAULT_WINDOW)
             if model.context is None and not told:
                 tell(f"{name}: its window is not known; taken as {DEFAULT_WINDOW} tokens")
         return Access(client, self.admission, windows, pools)
+
+    def _serve(self, client: Client, pool: str, model: Model, replicas: Sequence[Replica]) -> None:
+        begun = isinstance(client, Beginning) and client.tells_begun
+        self.admission.fleet.add(pool, replicas, model.limits, tells_begun=begun)
+        for replica in replicas:
+            self.admission.fleet.reached(replica)
+
+    async def rejoin(
+        self, access: Access, models: Mapping[str, Model], scope: anyio.CancelScope
+    ) -> None:
+        """Until scope is cancelled, or all endpoints of models are there: have those serve that were not when the
+        run began, unless their window is smaller than what its prompts were told."""
+        client, fleet = access.client, self.admission.fleet
+        if not isinstance(client, Leaving):
+            return
+        with scope:
+            while missing := [name for name, model in models.items() if client.leaves_out(model)]:
+                await anyio.sleep(MISSING_S)
+                for name in missing:
+                    pool, window = access.pools[name], access.windows[name]
+                    there = fleet.replicas((pool,))
+                    with suppress(CallError):
+                        come = [one for one in await client.probe(models[name]) if one not in there]
+                        wide = [one for one in come if (one.context or window) >= window]
+                        self._serve(client, pool, models[name], [*there, *wide])
+                self.admission.turn()
 
     def _pool(self, model: Model, marks: frozenset[str]) -> str:
         """The model's name, numbered where another model, or this one with another key, has it already."""

@@ -25,7 +25,7 @@ from .fair import REMEMBERED, Turns
 from .fleet import Fleet
 from .leading import HANDS, Lead, Leads, marks_of
 from .ledger import NOTHING, Amount, Hold, Ledger, Refused
-from .placing import mark, prefix_of
+from .placing import prefix_of
 
 # Calls of one verifier at a time, where it does not say.
 VERIFIER_INFLIGHT = 8
@@ -222,7 +222,7 @@ class Queue:
         if not waiting.marks or waiting.follows >= HANDS:
             return None
         spot = self.fleet.where(*waiting.wish(now))
-        return None if spot is None else self.leads.leader(spot.mark, waiting.marks, now)
+        return None if spot is None else self.leads.leader(spot.cache, waiting.marks, now)
 
     def settled(self, grant: Grant, actual: Amount) -> None:
         hold, waiting = grant.hold, grant.waiting
@@ -402,7 +402,7 @@ def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]
         replica = queue.fleet.place(*waiting.wish(now))
         assert replica is not None, "has_place was asked in the same step"
         if waiting.marks:
-            led = queue.leads.go(mark(replica.name), waiting.marks, now)
+            led = queue.leads.go(queue.fleet.cache_of(replica), waiting.marks, now)
     queue.serve(waiting, waiting.service)
     waiting.outcome = Grant(waiting, replica, found, queue, queue.turn, led)
     decided.append(waiting)

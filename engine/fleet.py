@@ -51,6 +51,11 @@ class Spot:
         self.mark = mark(self.replica.name)
 
     @property
+    def cache(self) -> int:
+        """A number for what it has in its cache: another one after it was down."""
+        return self.mark << 16 | self.site.falls
+
+    @property
     def limit(self) -> float:
         return self.width.limit
 
@@ -216,6 +221,10 @@ class Fleet:
             if window is not None:
                 window.take(amount, now)
         return spot.replica
+
+    def cache_of(self, replica: Replica) -> int:
+        """As `Spot.cache`."""
+        return self._spots[replica].cache
 
     def has_place(self, model: str, tokens: int, now: float) -> bool:
         """Whether `place` would find one."""

@@ -68,8 +68,8 @@ class Lead(Generic[F]):
 
 @dataclass(slots=True)
 class Leads(Generic[F]):
-    """What the replicas have read, and who reads there now. spot: the mark of a replica. led: the leads that are
-    waited for, the oldest first."""
+    """What the replicas have read, and who reads there now. spot: a replica's cache, as `Spot.cache`. led: the
+    leads that are waited for, the oldest first."""
 
     warm: OrderedDict[Block, float] = field(default_factory=OrderedDict[Block, float])
     reading: dict[Block, Lead[F]] = field(default_factory=dict[Block, Lead[F]])

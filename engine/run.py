@@ -372,13 +372,14 @@ class Engine:
         access = replace(access, salt=salt(self._secret, run.account or ""))
         journal.watchers.append(run.seen)
         self._live[run.id] = run
-        listening, gauging, renting = (anyio.CancelScope() for _ in range(3))
+        listening, gauging, renting, missing = (anyio.CancelScope() for _ in range(4))
         try:
             task_status.started(run)
             if self._orders_every_s < math.inf:
                 self._tasks.start_soon(self._listen, run, listening)
             pools = tuple(access.pools.values())
             self._tasks.start_soon(listen, access.client, self._door.admission, pools, gauging)
+            self._tasks.start_soon(self._door.rejoin, access, program.models, missing)
             if rate(program.models):
                 self._tasks.start_soon(pay, run, renting)
             verify: Verify = partial(self._judging, bindings=bound, inline=self._inline)
@@ -389,7 +390,7 @@ class Engine:
                 )
             await live(run, journal, access, self.ledger, verify, tools, self._now)
         finally:
-            for scope in (listening, gauging, renting):
+            for scope in (listening, gauging, renting, missing):
                 scope.cancel()
             del self._live[run.id]
             self._door.admission.forget(run.id)

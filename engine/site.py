@@ -30,6 +30,7 @@ class Site:
     closed_until. failures: errors since the last answer. refusals, outages: bursts of refusals and of lost
     connections since then. told_until: what ends before it was sent before the last burst was known. tells: its
     server tells its health; sick: it has not told that it is well since it went down; ask_at: when to ask it.
+    falls: how often it went down; what it had in its cache is then gone.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Site:
     tells: bool = False
     sick: bool = False
     ask_at: float = inf
+    falls: int = 0
 
     @property
     def is_well(self) -> bool:
@@ -113,6 +115,7 @@ class Site:
                 wait = min(wait, RETURN_S)
             self.told_until = self.paused_until = max(self.paused_until, now + wait)
             self.ask_at, self.sick = self.paused_until, self.tells
+        self.falls += self.down_since is None
         self.down_since = now if self.down_since is None else self.down_since
 
     def mute(self, error: CallError, now: float) -> None:

@@ -87,6 +87,7 @@ class HttpClient:
         self._changes: dict[str, tuple[str, ...]] = {}
         self._trials: dict[str, Trial] = {}
         self._doubted: set[str] = set()
+        self._left_out: set[tuple[Endpoint, ...]] = set()
         self._marking = os.urandom(32)
 
     def with_secrets(self, secrets: Mapping[str, str]) -> "HttpClient":
@@ -129,11 +130,18 @@ class HttpClient:
         for result in found:
             if not isinstance(result, CallError):
                 replicas += result
-            elif reached and result.kind == "unreachable":
-                self._tell(f"{result.message}; {model.name} goes on without it")
-            else:
+            elif not (reached and result.kind == "unreachable"):
                 raise result
+            elif model.endpoints not in self._left_out:
+                self._tell(f"{result.message}; {model.name} goes on without it until it is there")
+        self._left_out.discard(model.endpoints)
+        if any(isinstance(result, CallError) for result in found):
+            self._left_out.add(model.endpoints)
         return _uniquely_named(replicas)
+
+    def leaves_out(self, model: Model) -> bool:
+        """Whether an endpoint of model was not there when it was last probed, and others were."""
+        return model.endpoints in self._left_out
 
     async def _probe(self, model: Model, endpoint: Endpoint) -> tuple[Replica, ...]:
         place = await self._address(endpoint)

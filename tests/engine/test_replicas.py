@@ -2,17 +2,20 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import anyio
 import pytest
 
-from podium.dsl.program import Endpoint
-from podium.engine.call import Replica
+from podium.dsl.program import Endpoint, Model
+from podium.engine.access import door
+from podium.engine.call import CallError, ModelCall, ModelReply, Replica
 from podium.engine.event import CallFailed, CallIntended, NodeEnded, Ordered, Stamped
 from podium.engine.fleet import Fleet, is_named
+from podium.engine.ledger import Ledger
 from podium.engine.orders import DRAIN, UNDRAIN
 from podium.engine.outcome import Finished, Passed
-from podium.engine.testing import Placed, Schedule, Server, Simulation, simulate
+from podium.engine.testing import Placed, Schedule, Server, Simulation, in_virtual_time, simulate
 from podium.engine.testing.faults import Broken, Crash, Cut, Fault, Outage
 from podium.engine.testing.handmade import parallel, program, reduce_by, team, then
 
@@ -92,3 +95,53 @@ def test_a_replica_is_named_with_or_without_its_model_and_its_slot() -> None:
     one = Replica("m@local:81/2", "m", Endpoint("local", "tiny"), "http://x", "tiny", 1)
     assert all(is_named(one, name) for name in ("m@local:81/2", "local:81/2", "local:81"))
     assert not is_named(one, "local:8")
+
+
+@dataclass
+class Late:
+    """A client of two endpoints, one of which is there from 100 s on."""
+
+    there: list[Replica]
+    probes: int = 0
+
+    async def probe(self, model: Model) -> tuple[Replica, ...]:
+        self.probes += 1
+        return tuple(self.there[: 1 if self.leaves_out(model) else 2])
+
+    async def send(self, call: ModelCall, replica: Replica, request_id: str) -> ModelReply:
+        raise AssertionError("nothing is sent here")
+
+    def leaves_out(self, model: Model) -> bool:
+        return anyio.current_time() < 100.0
+
+
+def test_an_endpoint_that_was_not_there_at_first_serves_once_it_is() -> None:
+    places = [Endpoint("openai", "m", f"http://h{number}") for number in range(2)]
+    model = Model("m", tuple(places))
+    late = Late(
+        [Replica(f"m@h{i}", "m", at, at.name, "m", 4, context=8000) for i, at in enumerate(places)]
+    )
+
+    async def wait() -> float:
+        opened = door(Ledger(), random.Random(0))
+        access = await opened.open(late, {"m": model}, lambda said: None)
+        assert opened.admission.fleet.replicas(("m",)) == late.there[:1]
+        await opened.rejoin(access, {"m": model}, anyio.CancelScope())
+        assert opened.admission.fleet.replicas(("m",)) == late.there
+        return anyio.current_time()
+
+    assert in_virtual_time(wait) == 120.0
+    assert late.probes == 5
+
+
+def test_a_server_that_was_down_has_nothing_in_its_cache() -> None:
+    fleet, one = (
+        Fleet(random.Random(0)),
+        Replica("r", "m", Endpoint("openai", "m"), "http://m", "m", 1),
+    )
+    fleet.add("m", [one])
+    before = fleet.cache_of(one)
+    fleet.answered(one, 0.0)
+    for now in (1.0, 2.0):
+        fleet.failed(one, CallError("unreachable", "refused"), now)
+    assert fleet.cache_of(one) == before + 1
