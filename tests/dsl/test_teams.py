@@ -1,8 +1,12 @@
 """Who sits in a team where its size and the counts of its members are both given."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from podium.dsl.compile import Choice, check, compile_run
+from podium.dsl.format import format_text
 from podium.dsl.library import MemoryLibrary
 from podium.dsl.program import Team
 from podium.dsl.source import Source
@@ -106,3 +110,17 @@ def test_a_system_text_that_changes_stands_before_the_board(
     text = f"{ROLES}{role}flow f = team({team}{members})\n"
     found = [p.code for p in check(Source("x.team", text), MemoryLibrary())]
     assert (found == ["W602"]) is warned
+
+
+# --- what the page of teams shows ----------------------------------------------------------------
+
+PAGE = (Path(__file__).parents[2] / "docs" / "teams.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "block", re.findall(r"^```team\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+)
+def test_the_examples_of_the_page_of_teams_are_without_mistakes_and_laid_out(block: str) -> None:
+    source = Source("x.team", f"edition 2026\n\n{block}")
+    assert [p for p in check(source, MemoryLibrary()) if p.severity == "error"] == []
+    assert format_text(source) == source.text
