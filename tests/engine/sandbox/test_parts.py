@@ -79,7 +79,8 @@ def test_the_size_of_a_folder_counts_entries_and_follows_no_links(tmp_path: Path
     (tmp_path / "sub" / "file").write_bytes(b"x" * 10_000)
     (tmp_path / "link").symlink_to("/usr")
 
-    assert 10_000 <= size(tmp_path) < 100_000
+    assert 10_000 <= size(tmp_path, 1_000_000) < 100_000
+    assert 4_000 < size(tmp_path, 4_000) < 30_000
 
 
 # --- the system-call filter ----------------------------------------------------------------------
