@@ -1,11 +1,17 @@
 """One report for each mistake: what follows from a mistake is not told as another one."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from podium.dsl import syntax as s
 from podium.dsl.compile import check
+from podium.dsl.lex import begin, end, lex
 from podium.dsl.library import MemoryLibrary
+from podium.dsl.parse import parse
 from podium.dsl.problem import Problem
-from podium.dsl.source import Source
+from podium.dsl.source import Source, Span
 
 TASK = 'task t { statement = "2 + 2?"  verify = exact("4") }\n'
 ROLES = "from std.roles import reviser\n"
@@ -114,3 +120,60 @@ def test_a_name_that_nothing_has_shows_where_else_it_is_used() -> None:
 )  # fmt: skip
 def test_what_was_meant_is_said(text: str, help_: str) -> None:
     assert [p.help for p in problems(text)] == [help_]
+
+
+# --- everywhere ----------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+EVERY = 25  # of the mistakes, some tens of milliseconds each
+VALUES = (
+    *('3', '"text"', "none", "[1]", "{ a = 1 }", "$5", "30m", "40%", "agent", "nosuch", "score >= 1"),
+    *("parallel(3)", "team(2)", "07:00", 'openai("x")', "not 3", "x.y", "best", "(", "[", "best_of"),
+)  # fmt: skip
+
+
+def planted(text: str) -> Iterator[str]:
+    """text with one mistake, in each place that may have it."""
+
+    def put(span: Span, new: str) -> str:
+        return text[: span.start] + new + text[span.end :]
+
+    for token in lex(text).tokens:
+        span, word = Span(begin(token), end(token)), str(token)
+        yield from (put(span, ""), put(span, f"{word} {word}"))
+        if word.isidentifier():
+            yield from (put(span, f"{word}x"), put(span, f'"{word}"'), put(span, word.capitalize()))
+        if token.type == "STRING":
+            yield from (put(span, f"'{word[1:-1]}'"), put(span, word[1:-1]))
+    for node in every(parse(Source("x.team", text))[0]):
+        match node:
+            case s.Field(value=value) | s.Arg(value=value) if value is not None and node.name:
+                named = Span(node.span.start, node.span.start + len(node.name))
+                gap = Span(named.end, value.span.start)
+                inside = text[value.span.start : value.span.end]
+                yield from (put(node.span, ""), put(named, "colour"), put(gap, ": "), put(gap, " "))
+                yield from (put(value.span, new) for new in (*VALUES, f"[{inside}]", f"({inside}"))
+            case s.Of(wrapper=wrapper, inner=inner):
+                yield put(Span(wrapper.span.end, inner.span.end), "")
+                yield put(Span(wrapper.span.end, inner.span.start), " -> ")
+                yield from (put(part.span, new) for part in (wrapper, inner) for new in VALUES)
+            case s.Then(first=first, second=second):
+                yield from (put(part.span, new) for part in (first, second) for new in VALUES)
+            case _:
+                pass
+
+
+def every(tree: s.File) -> Iterator[s.Node]:
+    waiting: list[s.Node] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(s.children(node))
+
+
+@pytest.mark.long
+def test_one_mistake_anywhere_is_one_report() -> None:
+    files = [ROOT / "examples/tests.team", *sorted(ROOT.glob("stdlib/*.team"))]
+    texts = [text for path in files for text in planted(path.read_text("utf-8"))][::EVERY]
+    several = [text for text in texts if len(problems(text)) > 1]
+    assert len(several) <= len(texts) * 0.01, f"{len(several)} of {len(texts)}:\n{several[:5]}"

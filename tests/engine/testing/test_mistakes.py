@@ -25,7 +25,7 @@ def told(mistake: Mistake) -> list[tuple[str, str, int]]:
 
 @pytest.mark.parametrize(("code", "what", "planter"), ROWS)
 @pytest.mark.parametrize(
-    "count", [pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.long)]
+    "count", [pytest.param(1, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.long)]
 )
 def test_each_kind_of_mistake_is_named_alone_in_its_line(
     code: str, what: str, planter: Planter, count: int
