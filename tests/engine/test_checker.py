@@ -16,7 +16,8 @@ from podium.engine import Engine
 from podium.engine import checker as checker_module
 from podium.engine.answer import result_json
 from podium.engine.call import CallError, VerifierCall
-from podium.engine.event import CallFailed, RunStarted
+from podium.engine.event import CallFailed, RunStarted, Stamped
+from podium.engine.fold import Fold
 from podium.engine.outcome import Passed, Paused
 from podium.engine.sandbox import Command, Output, Ran, SandboxFailed, SandboxMissing
 from podium.engine.shell.summary import unsafe
@@ -215,6 +216,15 @@ async def test_a_verdict_is_not_asked_for_again_by_a_later_life(tmp_path: Path) 
         resumed = await (await opened.resume(run.id)).result()
     assert isinstance(resumed.outcome, Passed)
     assert len(working.seen) == 2
+
+
+async def test_one_life_without_a_sandbox_is_told_for_good() -> None:
+    folded = Fold()
+
+    for number, name in enumerate(("bubblewrap", "none", "bubblewrap", "")):
+        folded.add(Stamped(number, 0.0, RunStarted(number + 1, 1, "here", "0", sandbox=name)))
+
+    assert folded.sandbox == "none"
 
 
 async def test_without_a_sandbox_a_run_is_refused_before_it_costs_anything(
