@@ -175,7 +175,7 @@ async def test_a_file_reaches_its_limit(sandbox: Sandbox) -> None:
 async def test_a_loop_reaches_its_cpu_limit(sandbox: Sandbox) -> None:
     stubborn = "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
 
-    ran = await python(sandbox, stubborn, Limits(cpu_s=1))
+    ran = await python(sandbox, stubborn, Limits(cpu_s=1, wall_s=60))
 
     assert ran.ended == "cpu"
 
