@@ -17,7 +17,7 @@ from .params import in_force, set_params
 from .parse import parse_expression
 from .permission import REFUSALS, permits, require
 from .problem import Problem, ProgramError, has_errors, whole
-from .problem_sets import is_file, of_family, of_lines
+from .problem_sets import SOME_TASK, is_file, of_family, of_lines
 from .program import Budget, Clock, Model, Program
 from .scope import Files
 from .source import EXPRESSION, Place, Source
@@ -266,7 +266,7 @@ def _task(evaluator: Evaluator, main: Module, name: str) -> Tasks | None:
         return None
 
 
-def _problems(evaluator: Evaluator, family: str | None, path: str, place: Place) -> Tasks | None:
+def _problems(evaluator: Evaluator, family: str | None, path: str, place: Place) -> Tasks:
     """The problems of the file at path, which who names it on the command line has allowed to be read."""
     permits, evaluator.permits = evaluator.permits, None
     try:
@@ -276,7 +276,7 @@ def _problems(evaluator: Evaluator, family: str | None, path: str, place: Place)
             found = of_family(evaluator, family, path, {}, place)
     finally:
         evaluator.permits = permits
-    return found if isinstance(found, Tasks) else None
+    return found if isinstance(found, Tasks) else SOME_TASK
 
 
 def _program(

@@ -25,6 +25,9 @@ _KINDS = ("exact", "number", "choice", "contains")
 _FIELDS = (*_STATEMENTS, "answer", "verify", "tolerance", "baseline", *_NAMES)
 _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+")
 
+# What stands for problems that cannot be had, which has been told: whatever one may ask of it, it may be asked.
+SOME_TASK = Tasks((Task("task", "", Verifier("verify", "python", {})),))
+
 
 def is_file(name: str) -> bool:
     """Whether name, given for a task, is a file's."""

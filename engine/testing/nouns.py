@@ -284,7 +284,8 @@ class Nouns:
                 return t.call(kind, t.listed(t.string("check"), t.string("-q")), timeout=t.time(10))
             case "python":
                 self.allow.append("python:operator:ne")
-                return t.call(kind, t.string("operator:ne"), timeout=t.time(10))
+                more = {"finalists": t.number(2)} if self.maybe(3) else {}
+                return t.call(kind, t.string("operator:ne"), timeout=t.time(10), **more)
             case _:
                 return t.call(kind, t.string(YES))
 
@@ -309,6 +310,8 @@ class Nouns:
             fields["budget"] = budget(chosen)
             if self.maybe(3):
                 fields["on_exhausted"] = self.exhausted()
+        if "set.jsonl" in self.files and self.maybe(2):
+            fields["split"] = t.name("even")
         if self.maybe(6):
             fields["seed"] = t.number(self.pick(0, 7))
         self.declare("run", "main", t.record(**fields))

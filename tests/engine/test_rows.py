@@ -78,7 +78,19 @@ def test_a_line_is_a_problem_and_its_answer_says_how_it_is_compared() -> None:
 def test_a_line_with_a_mistake_is_told_with_its_number(line: str, says: str) -> None:
     with pytest.raises(ProgramError) as caught:
         compiled(line)
-    assert says in str(caught.value.problems[0].message)
+    (problem,) = caught.value.problems
+    assert says in problem.message
+
+
+def test_a_file_that_is_not_there_is_told_once() -> None:
+    with pytest.raises(ProgramError) as caught:
+        compile_run(
+            Source("<expression>", MODEL),
+            MemoryLibrary(),
+            Choice(expression="parallel(2) of agent -> vote", task="none.jsonl"),
+        )
+    (problem,) = caught.value.problems
+    assert "none.jsonl" in problem.message
 
 
 def server(inflight: int = 100) -> ScriptedClient:

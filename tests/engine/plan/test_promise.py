@@ -394,7 +394,7 @@ def windowed(made: Generated) -> Program:
     return replace(program, models=models)
 
 
-JUDGED_HERE = ("contains", "exact", "number", "choice")  # no code of a program's own
+JUDGED_HERE = ("contains", "exact", "number", "choice", "all_of", "any_of", "weighted")  # no code of its own
 
 
 @pytest.mark.slow
