@@ -19,6 +19,7 @@ from .types import (
     TASK,
     TEXT,
     TIME,
+    TOOL,
     VERIFIER,
     ListOf,
     Number,
@@ -260,6 +261,18 @@ _OTHERS = (
         ENDPOINT,
         "A model file that Podium serves itself",
         (Spec("name", TEXT, "The file; default: the model that comes with Podium", ""),),
+    ),
+    Form(
+        "mcp",
+        TOOL,
+        "In `tools`: the tools of an MCP server, started by a command or reached at an address",
+        (
+            Spec("url", TEXT, "Its address, in place of a command"),
+            _TIMEOUT,
+            _INFLIGHT,
+            Spec("once", BOOL, "What may have been called is not called again", False),
+        ),
+        rest=TEXT,
     ),
     Form(
         "env", ENV, "A variable, read when used", (Spec("name", TEXT, "Its name", required=True),)

@@ -126,8 +126,8 @@ _ROLE = (
     Spec(
         "tools",
         TOOLS,
-        "What the agent may call: `submit`, `submit(3)`, `notes`, functions of yours, `python(…)`, and on"
-        " files of its own `read`, `write`, `edit`, and in the sandbox `shell` and `python`",
+        "What the agent may call: `submit`, `submit(3)`, `notes`, functions of yours, `python(…)`, servers,"
+        " `mcp(…)`, and on files of its own `read`, `write`, `edit`, and in the sandbox `shell` and `python`",
     ),
     Spec("turns", COUNT, "Requests that an agent with tools makes, at most", 20),
     Spec("sees", SEES, "What a member sees of its team; default: as the team says"),

@@ -5,18 +5,19 @@ from dataclasses import replace
 
 from .draft import Draft, tools_of, verifiers
 from .evaluate import Ask, Evaluator
-from .program import EnvRef, Model
+from .program import EnvRef, Model, Tool
 from .verifiers import DEFAULT_HOST, VENDOR_HOST, host_of, is_loopback
 
 Allow = Callable[[str, str], bool]
 
-_CODES = {"python": "E501", "file": "E502", "env": "E503", "host": "E505"}
+_CODES = {"python": "E501", "file": "E502", "env": "E503", "host": "E505", "mcp": "E506"}
 REFUSALS = frozenset(_CODES.values())
 _SAYS = {
     "python": "calling Python code",
     "file": "reading a file",
     "env": "reading an environment variable",
     "host": "calling another machine",
+    "mcp": "starting a program outside the sandbox",
 }
 
 
@@ -56,6 +57,15 @@ def require(
             permits(evaluator, allow, replace(ask, value=host))
 
 
+def mcp_ask(server: Tool) -> tuple[str, str]:
+    """The permission that a server of tools needs: to start its command, or to call its host."""
+    if "url" in server.args:
+        url = str(server.args["url"])
+        return "host", host_of(url) or url
+    argv = server.args["command"]
+    return "mcp", " ".join(map(str, argv)) if isinstance(argv, tuple) else str(argv)
+
+
 def _used(draft: Draft, models: Mapping[str, Model]) -> set[tuple[str, str]]:
     used: set[tuple[str, str]] = set()
     for leaf in (leaf for one in verifiers(draft.flow, draft.tasks) for leaf in one.leaves()):
@@ -66,6 +76,8 @@ def _used(draft: Draft, models: Mapping[str, Model]) -> set[tuple[str, str]]:
             used |= {("host", host_of(at) or at), ("env", str(leaf.args.get("key", "")))}
     functions = (tool for tool in tools_of(draft.flow) if tool.kind == "function")
     used |= {("python", str(tool.args["ref"])) for tool in functions}
+    for server in (tool for tool in tools_of(draft.flow) if tool.kind == "mcp"):
+        used.add(mcp_ask(server))
     for endpoint in (e for model in models.values() for e in model.endpoints):
         url = endpoint.base_url
         used |= {("env", ref.name) for ref in (url, endpoint.key) if isinstance(ref, EnvRef)}

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from .calls import FINAL
 from .context import Bound, Context
-from .program import Endpoint, EnvRef, Plateau, Role, Scalar, Verifier
+from .program import Endpoint, EnvRef, Plateau, Role, Scalar, Tool, Verifier
 from .reading import amount, as_int, as_number, as_text, as_word, items, show
-from .types import CONDITION, ENDPOINT, ENV, TEXT, VERIFIER, Setting
+from .types import CONDITION, ENDPOINT, ENV, TEXT, TOOL, VERIFIER, Setting
 from .values import BAD, Counted, Items, Policy, Quantity, Unknown, Value
 
 # Checked with all the others, and refused when a run would use them.
@@ -139,6 +139,38 @@ def _command(context: Context, bound: Bound) -> Value:
         return BAD
     args: dict[str, Scalar | tuple[Scalar, ...]] = {"argv": tuple(as_text(one) for one in given)}
     return verifier(bound, args | ({"files": tuple(files)} if files else {}))
+
+
+def _mcp(context: Context, bound: Bound) -> Value:
+    """The tools of a server. It is named by its program, or by its host."""
+    words = tuple(as_text(arg.value) for _, arg in bound.rest)
+    if any(isinstance(arg.value, Unknown) for _, arg in bound.rest):
+        return Unknown(TOOL)
+    if bool(words) == bound.given("url"):
+        context.error(
+            "E112",
+            "`mcp` needs a command, or the address of a server that runs",
+            bound.place,
+            help='write `mcp("uvx", "mcp-server-fetch")` or `mcp(url = "http://127.0.0.1:8000/mcp")`',
+        )
+        return BAD
+    args: dict[str, Scalar | tuple[Scalar, ...]] = {"command": words}
+    name = PurePosixPath(words[-1]).name if words else ""
+    if words:
+        context.ask("mcp", " ".join(words), bound.place)
+    elif bound.known("url"):
+        url = as_text(bound.value("url"))
+        _ask_host(context, url, bound)
+        args, name = {"url": url}, host_of(url) or url
+    seconds = amount(bound.value("timeout"))
+    return Tool(
+        name,
+        "mcp",
+        args,
+        timeout_s=60.0 if seconds is None else float(seconds),
+        inflight=as_int(bound.value("inflight")) if bound.known("inflight") else None,
+        once=bound.value("once") is True,
+    )
 
 
 def _http(context: Context, bound: Bound) -> Value:
@@ -303,6 +335,7 @@ BUILDERS: Mapping[str, Callable[[Context, Bound], Value]] = {
     "weighted": _several,
     "openai": _openai,
     "local": _local,
+    "mcp": _mcp,
     "env": _env,
     "file": _file,
     "last": _policy,

@@ -138,7 +138,9 @@ def desk(here: Here, role: Role) -> Desk:
             times = tool.args.get("times")
             room = times if isinstance(times, int) else SUBMISSIONS
         for offer in _offers(here, role, tool, room):
-            sets.setdefault(offer.name, tool)
+            if offer.name in sets:
+                raise CallError("tool", f"two tools of role {role.name} are called {offer.name}")
+            sets[offer.name] = tool
             offered.append(offer)
     return Desk(here, role, sets, tuple(offered), room)
 

@@ -18,7 +18,7 @@ from . import families
 from .clients.address import VENDOR_URL
 from .prices import price_text
 
-ALLOWED_KINDS = ("env", "file", "python", "host")
+ALLOWED_KINDS = ("env", "file", "python", "host", "mcp")
 _MARKS = ("podium.toml", ".git")
 _MOST_BYTES = 64_000_000  # of one text: a prompt is far shorter, a large set of rows is not
 

@@ -24,6 +24,7 @@ from .call import CallError, Offer, ToolReply, ToolUse
 from .handiwork import Handiwork
 from .plain import excerpt
 from .sandbox import Sandbox
+from .servers import Servers, served
 
 # A result beyond this is kept neither on disk nor in memory; a model is shown far less of it.
 MOST_BYTES = 1 << 20
@@ -170,6 +171,7 @@ class Tools:
 
     functions: Functions
     handiwork: Handiwork
+    servers: Servers
 
     def offers(self, tool: Tool) -> tuple[Offer, ...]:
         return self._of(tool).offers(tool)
@@ -178,18 +180,25 @@ class Tools:
         return await self._of(call.tool).use(call)
 
     def _of(self, tool: Tool) -> Toolbox:
-        return self.functions if tool.kind == "function" else self.handiwork
+        match tool.kind:
+            case "function":
+                return self.functions
+            case "mcp":
+                return self.servers
+            case _:
+                return self.handiwork
 
 
 @asynccontextmanager
 async def open_tools(program: Program, means: Means) -> AsyncGenerator[Toolbox]:
     """The tools that program's agents may call. Raises CallError("tool") where one is not there."""
     functions = Functions(means.bindings, means.inline)
-    tools = Tools(functions, Handiwork(means.sandbox, means.kept))
-    for tool in tools_of(program.flow):
+    used = tools_of(program.flow)
+    for tool in used:
         if tool.kind == "function":
             functions.offers(tool)
-    yield tools
+    async with served([tool for tool in used if tool.kind == "mcp"]) as servers:
+        yield Tools(functions, Handiwork(means.sandbox, means.kept), servers)
 
 
 def needs_sandbox(program: Program) -> bool:

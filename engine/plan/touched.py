@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from podium.dsl.draft import tools_of
+from podium.dsl.permission import mcp_ask
 from podium.dsl.prices import PRICE_OF
 from podium.dsl.program import EnvRef, Flow, Model, Program, Task, Verifier, subflows, verifier_of
 from podium.dsl.verifiers import VENDOR_HOST, host_of
@@ -24,6 +25,9 @@ def touched(program: Program) -> dict[str, list[str]]:
         variables |= {str(leaf.args["key"])} if leaf.args.get("key") else set()
     started = [leaf.args.get("argv", ()) for leaf in leaves if leaf.kind == "command"]
     programs = {" ".join(map(str, argv)) for argv in started if isinstance(argv, tuple)}
+    asks = {mcp_ask(tool) for tool in tools_of(program.flow) if tool.kind == "mcp"}
+    hosts |= {host for kind, host in asks if kind == "host"}
+    servers = {f"{command} (outside the sandbox)" for kind, command in asks if kind == "mcp"}
     own = ("std.", PRICE_OF)
     files = [source.name for source in program.sources if not source.name.startswith(own)]
     return {
@@ -31,7 +35,7 @@ def touched(program: Program) -> dict[str, list[str]]:
         "Variables": sorted(variables),
         "Files": files,
         "Python": sorted(python),
-        "Programs": sorted(programs),
+        "Programs": sorted(programs | servers),
         "Writes": [] if program.out is None else [program.out],
     }
 

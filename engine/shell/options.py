@@ -31,7 +31,7 @@ settings_option = click.option(
     help="Set a parameter; so does the variable PODIUM_PARAM_NAME of the environment.",
 )
 allow_option = click.option(
-    "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host."
+    "--allow", multiple=True, metavar="KIND:PATTERN", help="Allow env, file, python, host, mcp."
 )
 unsafe_option = click.option(
     "--unsafe-sandbox",

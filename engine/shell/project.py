@@ -22,6 +22,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "file": 'Files that `file("…")` and `rows("…")` may read: `["issue.md", "data/*"]`',
         "python": 'Functions that `python("…")` may call: `["checks.unit:*"]`',
         "host": 'Servers outside this machine that may be called: `["10.0.0.7"]`',
+        "mcp": 'Commands that `mcp(…)` may start, outside the sandbox: `["uvx mcp-server-fetch"]`',
     }
 }
 assert tuple(KEYS["allow"]) == ALLOWED_KINDS

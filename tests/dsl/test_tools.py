@@ -91,3 +91,20 @@ def test_a_parameter_may_stand_for_how_often_may_be_submitted() -> None:
     flow = compile_run(Source("x.team", declared), MemoryLibrary(), Choice())[0].flow
     assert isinstance(flow, Agent)
     assert flow.role.tools == (Tool("submit", "submit", {"times": 4}),)
+
+
+def test_the_tools_of_a_server_need_its_command_or_its_host_allowed() -> None:
+    started = role('tools = [mcp("uvx", "mcp-server-fetch", timeout = 9s)]', allow="mcp")
+    command = {"command": ("uvx", "mcp-server-fetch")}
+    assert started.tools == (Tool("mcp-server-fetch", "mcp", command, 9.0),)
+    reached = role('tools = [mcp(url = "https://h.example/mcp")]', allow="host")
+    assert reached.tools == (Tool("h.example", "mcp", {"url": "https://h.example/mcp"}),)
+    for fields in ('tools = [mcp("a b")]', 'tools = [mcp(url = "https://h.example/mcp")]'):
+        with pytest.raises(ProgramError) as caught:
+            role(fields, allow="env")
+        assert {p.code for p in caught.value.problems} <= {"E505", "E506"}
+
+
+def test_a_server_has_a_command_or_an_address() -> None:
+    for fields in ("tools = [mcp()]", 'tools = [mcp("a", url = "http://127.0.0.1:1")]'):
+        assert [code for code, _ in told(fields)] == ["E112"]
