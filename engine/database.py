@@ -19,7 +19,7 @@ import orjson
 
 from . import earlier
 from .call import Pausing
-from .event import KINDS, CallAnswered, CallFailed, Rented, Stamped, body, from_body, kind_of
+from .event import KINDS, CallAnswered, CallFailed, Rented, Stamped, body, from_body
 from .ledger import NOTHING, Amount
 from .lock import is_still
 from .records import Entry, RecordRow, events
@@ -39,6 +39,8 @@ NETWORK = frozenset(_REMOTE.split(" "))
 # The kinds of events have numbers in the store, so their order stays; a new kind comes last.
 CODES = {kind: code for code, kind in enumerate(KINDS)}
 _NAMES = tuple(CODES)
+_CODE_OF = {kind: CODES[name] for name, kind in KINDS.items()}
+_SETTLES = (CallAnswered, CallFailed, Rented)
 _NUMBER = (1 << 32) - 1
 # An event's id is its run's number, of the upper bits, and its own; a record has its first event's. What was
 # settled in it is beside it, so that a long run's cost is a sum. spots: the short texts in records, by their keys.
@@ -91,8 +93,8 @@ class Ending:
 def entry_of(stamped: Stamped) -> Entry:
     """The event as a record has it."""
     event = stamped.event
-    spent = event.spent if isinstance(event, CallAnswered | CallFailed | Rented) else NOTHING
-    return Entry(stamped.time, CODES[kind_of(event)], body(event), spent)
+    spent = event.spent if isinstance(event, _SETTLES) else NOTHING
+    return Entry(stamped.time, _CODE_OF[type(event)], body(event), spent)
 
 
 def connect(path: Path, *, threads: bool = False) -> sqlite3.Connection:

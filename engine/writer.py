@@ -70,7 +70,9 @@ class Writer:
         """Return when job, which was put, is on disk. Raises DiskError. Shielded, bounded by SQLite's
         own time-out for a locked file."""
         if job.written is None:
-            for _ in range(2):  # whoever is ready shares the commit, and whoever one of those wakes
+            # Whoever is ready shares the commit, and whoever one of those wakes.
+            await anyio.lowlevel.cancel_shielded_checkpoint()
+            if not job.done:
                 await anyio.lowlevel.cancel_shielded_checkpoint()
             if not job.done:
                 self.flush()

@@ -8,6 +8,7 @@ still be scored, but only a verifier can make it a success.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import orjson
 
@@ -56,6 +57,7 @@ def cap_of(role: Role, window: int, effort: int | None = None) -> int:
     return max(1, min(cap, window, effort or cap))
 
 
+@lru_cache(maxsize=256)  # asked once a call, of the few that a program has
 def merged(role: Sampling, model: Sampling) -> Sampling:
     """The role's sampling over the model's."""
     return Sampling(
