@@ -1,0 +1,45 @@
+"""`podium tasks`, and `podium verify` where it is asked for what it cannot do."""
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from podium.engine.families import families
+from podium.engine.shell.cli import main
+
+
+def podium(*words: str) -> Result:
+    return CliRunner().invoke(main, words)
+
+
+def test_the_families_are_listed_with_what_they_are() -> None:
+    shown = podium("tasks")
+    assert shown.exit_code == 0
+    first, *rest = shown.stdout.splitlines()
+    assert first.split() == ["family", "kind", "score", "needs", "baseline"]
+    assert [line.split()[0] for line in rest if not line.startswith(" ")] == list(families())
+    told = json.loads(podium("tasks", "--json").stdout)["families"]
+    assert {one["name"] for one in told} == set(families())
+    assert all(one[key] for one in told for key in ("kind", "score", "baseline", "about"))
+
+
+def test_the_problems_of_a_family_are_listed_as_they_are_typed() -> None:
+    assert "math:urn" in podium("tasks", "math").stdout.splitlines()
+    assert podium("tasks", "words").stdout == "words:0, words:1, … by seed\n"
+    told = json.loads(podium("tasks", "choice", "--json").stdout)
+    assert "tides" in told["problems"]
+
+
+def test_an_unknown_family_is_told_with_a_near_one() -> None:
+    shown = podium("tasks", "maths")
+    assert shown.exit_code == 2
+    assert "there is no task family `maths`" in shown.stderr
+    assert "`math`" in shown.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("--serve", "--answer", "x")])
+def test_verify_judges_or_serves_and_not_both(words: tuple[str, ...]) -> None:
+    shown = podium("verify", "none.team", "words", *words)
+    assert shown.exit_code == 2
+    assert "give --answer PATH, or --serve" in shown.stderr
