@@ -164,4 +164,6 @@ def _team_lines(team: Team) -> tuple[str, ...]:
         f"{name}team of {team.size}",
         ", ".join(f"{count} {role}" for role, count in roles.items()),
         f"{team.ceo.mode} CEO" if team.ceo is not None else "",
+        f"{team.cycles} cycles" if team.cycles > 1 else "",
+        f"as {team.compat}" if team.compat else "",
     )

@@ -168,9 +168,9 @@ def test_every_default_in_force_is_shown(folder: Path) -> None:
         "  run main: budget [5 calls], by none, on_exhausted best, split pooled, max_agents 10,000, seed 0",
         "  model fast: context 4,000 tokens, $2.00 in, $2.00 cached, $2.00 written to cache, "
         "$8.00 out per 1M tokens, inflight all",
-        "  main/1.parallel: stop none, need 1, split pooled, inflight all",
+        "  main/1.parallel: stop none, need 1, split pooled, inflight all, migrate none",
         "  main/1.parallel/1-3.team: rounds 2, order together, sees board, style discuss, "
-        "until score >= 0.5, recruit none",
+        "until score >= 0.5, recruit none, cycles 1, execute none, evaluate none, compat none",
         "    members 2 x agent (model fast, max_output 1,000 tokens, turns 20)",
         "    ceo adaptive ceo (model fast, max_output 512 tokens, turns 20, "
         "sets assignment and direction and effort and size and stop)",
@@ -195,7 +195,8 @@ def test_the_json_says_where_parameters_come_from_and_what_is_touched(folder: Pa
     assert answer["models"]["fast"]["usd_per_million"]["output"] == 8.0
     assert (answer["unknown"], answer["lacks"]) == ({"prices": [], "windows": []}, None)
     parallel = answer["nodes"][1]["settings"]
-    assert parallel == {"stop": "none", "need": 1, "split": "pooled", "inflight": "all"}
+    pool = {"split": "pooled", "inflight": "all"}
+    assert parallel == {"stop": "none", "need": 1, **pool, "migrate": "none"}
 
 
 def test_caps_and_models_of_the_command_line_are_planned_as_they_would_run() -> None:
