@@ -1,6 +1,8 @@
 """The one thing a program can do to the world: a `Call`, answered by a `Handler` with a `Reply`.
 
 Layers are handlers around handlers. An `Address` is fixed by a call's place in the program, never by timing.
+
+One file of some length, as the contract of all layers: records without behaviour, with their JSON forms and digests.
 """
 
 import hashlib

@@ -168,16 +168,18 @@ async def _client(tool: Tool) -> AsyncGenerator["Client"]:
 
 
 def _why(error: BaseException) -> str:
+    bottom = _bottom(error)
+    if isinstance(bottom, CallError):
+        return bottom.message
+    return f"{type(bottom).__name__}: {excerpt(str(bottom))}"
+
+
+def _bottom(error: BaseException) -> BaseException:
     """The error at the bottom of groups of one."""
-    found: BaseException = error
-    while isinstance(found, BaseExceptionGroup):
-        group = cast(BaseExceptionGroup[BaseException], found)  # isinstance loses the parameter
-        if len(group.exceptions) != 1:
-            break
-        found = group.exceptions[0]
-    if isinstance(found, CallError):
-        return found.message
-    return f"{type(found).__name__}: {excerpt(str(found))}"
+    if isinstance(error, BaseExceptionGroup):
+        group = cast(BaseExceptionGroup[BaseException], error)  # isinstance loses the parameter
+        return _bottom(group.exceptions[0]) if len(group.exceptions) == 1 else group
+    return error
 
 
 async def _offers(client: "Client") -> tuple[Offer, ...]:

@@ -5,7 +5,7 @@ Case | where it is looked at
 13   | here; `test_interpret.test_too_few_attempts_fail_the_whole_with_the_lowest_branch`
 14   | here; `test_interpret.test_a_failed_branch_leaves_its_siblings_alone`
 15   | here; nothing is ever asked for twice to be quicker, so the second half has no case
-16   | no MCP yet; what a client opens for a call is owned by the client: `clients/test_local`
+16   | `test_servers.test_one_who_is_cancelled_leaves_the_server_to_the_others`
 38   | here; `team/test_drive.test_members_overlap_in_time`
 """
 
