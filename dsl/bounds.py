@@ -73,6 +73,48 @@ def max_agents(flow: Flow) -> int:
     return bounds(flow).agents
 
 
+def _agent(role: Role, width: int) -> Bounds:
+    many = {"attempt", "attempts"} <= role.takes
+    return _once_each(Bounds(1, 1, asks(role), 1, asks(role)), width if many else 1)
+
+
+def _once_each(one: Bounds, width: int) -> Bounds:
+    return Bounds(width * one.agents, one.least, width * one.most, width * one.width, one.depth)
+
+
+def _one_after_the_other(each: list[Bounds]) -> Bounds:
+    """Of options: the first at least, all of them at most."""
+    return Bounds(
+        sum(b.agents for b in each),
+        each[0].least,
+        sum(b.most for b in each),
+        max(b.width for b in each),
+        sum(b.depth for b in each),
+    )
+
+
+def _one_of(choice: int, each: list[Bounds]) -> Bounds:
+    """One of the cases, behind so many calls of the role that chooses."""
+    return Bounds(
+        1 + max(b.agents for b in each),
+        1 + min(b.least for b in each),
+        choice + max(b.most for b in each),
+        max(b.width for b in each),
+        choice + max(b.depth for b in each),
+    )
+
+
+def _on_parts(split: int, parts: int, one: Bounds) -> Bounds:
+    """Up to so many parts, behind so many calls of the role that splits."""
+    return Bounds(
+        1 + parts * one.agents,
+        1 + one.least,
+        split + parts * one.most,
+        parts * one.width,
+        split + one.depth,
+    )
+
+
 @dataclass(slots=True)
 class _Counter:
     """Each part once for each width: parts are shared, so the tree may be larger than memory."""
@@ -88,9 +130,7 @@ class _Counter:
     def _of(self, flow: Flow, width: int) -> Bounds:
         match flow:
             case Agent(role=role):
-                many = {"attempt", "attempts"} <= role.takes
-                times = width if many else 1
-                return Bounds(times, 1, times * asks(role), times, asks(role))
+                return _agent(role, width)
             case Team():
                 return _team(flow)
             case Parallel():
@@ -98,39 +138,15 @@ class _Counter:
             case Then(steps=steps):
                 return self._then(steps, width)
             case Lift(flow=inner):
-                one = self.of(inner, 1)
-                return Bounds(
-                    width * one.agents, one.least, width * one.most, width * one.width, one.depth
-                )
+                return _once_each(self.of(inner, 1), width)
             case Fallback(options=options):
-                each = [self.of(option, width) for option in options]
-                return Bounds(
-                    sum(b.agents for b in each),
-                    each[0].least,
-                    sum(b.most for b in each),
-                    max(b.width for b in each),
-                    sum(b.depth for b in each),
-                )
+                return _one_after_the_other([self.of(option, width) for option in options])
             case Repeat(max=rounds):
                 return self._repeat(flow, rounds, width)
             case Route(by=by, cases=cases):
-                each = [self.of(case, width) for _, case in cases]
-                return Bounds(
-                    1 + max(b.agents for b in each),
-                    1 + min(b.least for b in each),
-                    asks(by, chooses=True) + max(b.most for b in each),
-                    max(b.width for b in each),
-                    asks(by, chooses=True) + max(b.depth for b in each),
-                )
+                return _one_of(asks(by, chooses=True), [self.of(case, width) for _, case in cases])
             case ForEach(by=by, max=parts, flow=inner):
-                one = self.of(inner, 1)
-                return Bounds(
-                    1 + parts * one.agents,
-                    1 + one.least,
-                    asks(by, chooses=True) + parts * one.most,
-                    parts * one.width,
-                    asks(by, chooses=True) + one.depth,
-                )
+                return _on_parts(asks(by, chooses=True), parts, self.of(inner, 1))
             case Limited(flow=inner):
                 return self.of(inner, width)
             case Same():

@@ -42,7 +42,6 @@ from .values import (
     Quantity,
     Row,
     RowSet,
-    Tasks,
     Unknown,
     UserFlow,
     Value,
@@ -150,41 +149,37 @@ def _plain(context: Context, value: Value, want: Plain, place: Place) -> Value |
     match want.name, value:
         case (("model" | "role" | "task"), Noun(kind=kind)) if kind == want.name:
             return context.built(value)
-        case "run", Noun(kind="run"):
-            return value
-        case "model", Model():
-            return value
-        case "role", Role():
+        case (
+            ("run", Noun(kind="run"))
+            | ("tool", Verifier(kind="python") | Tool())
+            | ("record of flows", Fields())
+        ):
             return value
         case "verifier", Verifier(args=args):
             if "once" in args:
                 context.error("E212", "`once` is for tools: a verifier has no effects", place)
             return value
-        case "tool", Verifier(kind="python"):
-            return value
-        case "tool", Tool():
-            return value
-        case "task", Tasks():
-            return value
         case "task", RowSet():
-            context.error(
-                "E107",
-                "`rows(…)` does not say what a task's statement is",
-                place,
-                help="add `with { statement = row.problem, verify = number(row.answer) }`",
-            )
-            return BAD
+            return _bare_rows(context, place)
         case "prompt", str():
             return Template((Text(value),))
         case "budget", Quantity() | Items():
             return whole_budget(context, value, place)
-        case (("record" | "record of flows"), Fields()):
-            return value
         case _, Quantity() as quantity if type_of(value) == want and _is_too_little(quantity):
             context.error("E121", f"{show(value)} is too little: {describe(want)} is wanted", place)
             return BAD
         case _:
             return value if type_of(value) == want and _is_value(value) else _NO
+
+
+def _bare_rows(context: Context, place: Place) -> Value:
+    context.error(
+        "E107",
+        "`rows(…)` does not say what a task's statement is",
+        place,
+        help="add `with { statement = row.problem, verify = number(row.answer) }`",
+    )
+    return BAD
 
 
 def _is_too_little(quantity: Quantity) -> bool:

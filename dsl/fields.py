@@ -131,12 +131,8 @@ def known(
             _twice(context, field.name, place, scope.place(found[field.name].name_span))
         elif field.value is None:
             unsure.add(field.name)
-            context.error(
-                "E120",
-                f"`{field.name}` has a type where a value belongs",
-                place,
-                help=f"write `{field.name} = …`",
-            )
+            message = f"`{field.name}` has a type where a value belongs"
+            context.error("E120", message, place, help=f"write `{field.name} = …`")
         else:
             found[field.name] = field
     absent = [name for name in specs if name not in found]

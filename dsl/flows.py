@@ -252,11 +252,9 @@ def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
     """E205 for each key that the role cannot answer, and each answer without a case."""
     if by.output == SOME_OUTPUT:
         return
-    answers = next(
-        (f.type for f in by.output or () if isinstance(f.type, tuple) and not f.is_list), None
-    )
     output = context.origin(by, "output")
     label = () if output is None else (Label(output, f"what `{by.name}` answers"),)
+    answers = _answers(by)
     if answers is None:
         choices = " | ".join(f'"{key}"' for key in inner.values)
         context.error(
@@ -267,26 +265,24 @@ def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
             secondary=label,
         )
         return
-    for key in inner.values:
-        if key not in answers:
-            context.error(
-                "E205",
-                f"`{by.name}` never answers `{key}`",
-                inner.places[key],
-                help=did_you_mean(key, answers) or "it answers " + ", ".join(answers),
-                secondary=label,
-            )
     wrong = [key for key in inner.values if key not in answers]
+    for key in wrong:
+        said = f"`{by.name}` never answers `{key}`"
+        help_ = did_you_mean(key, answers) or "it answers " + ", ".join(answers)
+        context.error("E205", said, inner.places[key], help=help_, secondary=label)
     for answer in answers:
         meant = any(near(key, answers, 1) == [answer] for key in wrong)
         if answer not in inner.values and not meant:
-            context.error(
-                "E205",
-                f"`{by.name}` may answer `{answer}`, and there is no such case",
-                bound.wrapped_at,
-                help=f"add `{answer} = …`",
-                secondary=label,
-            )
+            said = f"`{by.name}` may answer `{answer}`, and there is no such case"
+            help_ = f"add `{answer} = …`"
+            context.error("E205", said, bound.wrapped_at, help=help_, secondary=label)
+
+
+def _answers(by: Role) -> tuple[str, ...] | None:
+    """What a role may answer; None where its output has no choice."""
+    return next(
+        (f.type for f in by.output or () if isinstance(f.type, tuple) and not f.is_list), None
+    )
 
 
 def _for_each(context: Context, bound: Bound) -> Value:

@@ -13,6 +13,7 @@ from .library import modules, standard
 from .names import ENOUGH, SURELY, did_you_mean, either, near
 from .parse import parse
 from .reading import show
+from .source import Place
 from .types import (
     ANY,
     BOOL,
@@ -118,44 +119,18 @@ def _has(scope: Scope, name: str) -> bool:
 
 
 def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> None:
-    place = scope.place(expr.span)
+    """Report a name that nothing has where a want is expected."""
+    place, name = scope.place(expr.span), expr.name
+    if _elsewhere(context, name, want, place):
+        return
     enough = SURELY if "" in scope.module.file.lost else ENOUGH
     fitting = chain(words(want), _fitting(context, scope, want))
-    guesses = near(expr.name, fitting, enough=enough)
-    everywhere = all_words()
-    if meant := _other_spelling(expr.name, want):
-        said = f"nothing is called `{expr.name}`: it is written `{meant}`"
-        context.error("E105", said, place, help=f"write `{meant}`", instead=meant)
-    elif expr.name in OUTCOMES and CONDITION in options(want):
-        context.error(
-            "E105",
-            f"`{expr.name}` is how a run ends, not a condition",
-            place,
-            help=f"in a test write `outcome == {expr.name}`",
-            instead=f"outcome == {expr.name}",
-        )
-    elif expr.name in _VENDORS:
-        context.error(
-            "E105",
-            f"there is no endpoint `{expr.name}`",
-            place,
-            help="any server that speaks the OpenAI protocol is "
-            '`openai("model", base_url = "https://…/v1", key = env("NAME"))`',
-        )
-    elif expr.name in everywhere and not words(want):
-        context.error(
-            "E105",
-            f"`{expr.name}` is a value for `{everywhere[expr.name]}`, not {describe(want)}",
-            place,
-            help=f"write `{everywhere[expr.name]} = {expr.name}` where it belongs",
-        )
-    elif where := _belongs(expr.name):
-        context.error("E105", f"`{expr.name}` is known only in {where}", place)
-    elif words(want) and (not _nouns(want) or (guesses and guesses[0] in words(want))):
+    guesses = near(name, fitting, enough=enough)
+    if words(want) and (not _nouns(want) or (guesses and guesses[0] in words(want))):
         allowed = guesses or list(words(want))
         context.error(
             "E125",
-            f"`{expr.name}` is not {describe(want)}",
+            f"`{name}` is not {describe(want)}",
             place,
             help=f"did you mean {_quoted(allowed[:3])}?",
             instead="".join(guesses[:1]),
@@ -163,14 +138,41 @@ def _unknown(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> N
     elif guesses or "" not in scope.module.file.lost:
         context.error(
             "E105",
-            f"there is no {_noun(want)} `{expr.name}`",
+            f"there is no {_noun(want)} `{name}`",
             place,
-            help=_imported(context, expr.name)
+            help=_imported(name)
             or (f"did you mean {_quoted(guesses)}?" if guesses else "")
-            or _declare(want, expr.name),
+            or _declare(want, name),
             instead="".join(guesses[:1]),
-            about=expr.name,
+            about=name,
         )
+
+
+def _elsewhere(context: Context, name: str, want: Type, place: Place) -> bool:
+    """E105 for a name that means something in another place, or in another language; whether it does."""
+    everywhere = all_words()
+    instead = ""
+    if instead := _other_spelling(name, want):
+        said, help_ = f"nothing is called `{name}`: it is written `{instead}`", f"write `{instead}`"
+    elif name in OUTCOMES and CONDITION in options(want):
+        instead = f"outcome == {name}"
+        said = f"`{name}` is how a run ends, not a condition"
+        help_ = f"in a test write `{instead}`"
+    elif name in _VENDORS:
+        said = f"there is no endpoint `{name}`"
+        help_ = (
+            "any server that speaks the OpenAI protocol is "
+            '`openai("model", base_url = "https://…/v1", key = env("NAME"))`'
+        )
+    elif name in everywhere and not words(want):
+        said = f"`{name}` is a value for `{everywhere[name]}`, not {describe(want)}"
+        help_ = f"write `{everywhere[name]} = {name}` where it belongs"
+    elif where := _belongs(name):
+        said, help_ = f"`{name}` is known only in {where}", ""
+    else:
+        return False
+    context.error("E105", said, place, help=help_, instead=instead)
+    return True
 
 
 _LITERALS = {
@@ -241,7 +243,7 @@ def _nouns(want: Type) -> list[Plain]:
     return [k for k in options(want) if isinstance(k, Plain) and k in _NOUNS]
 
 
-def _imported(context: Context, name: str) -> str:
+def _imported(name: str) -> str:
     """How to come by a name of the standard library."""
     for module in modules():
         if module != "std.prelude" and name in _exports(module):

@@ -23,10 +23,10 @@ from .program import (
     Text,
 )
 from .prompts import roots
-from .reading import as_int, as_text, as_word, items, setting, show
+from .reading import as_int, as_text, as_word, items, scalar, setting, show
 from .shapes import SOME_OUTPUT
 from .source import Place
-from .values import Fields, Later, Noun, Policy, Quantity, Ratio, Schema, Unknown, Value, Word
+from .values import Fields, Later, Noun, Policy, Quantity, Ratio, Schema, Unknown, Value
 from .verifiers import host_of, is_loopback
 
 _PER = 1_000_000  # a Price is in micro-dollars per so many tokens
@@ -208,21 +208,14 @@ def _profile(value: Value) -> Mapping[str, Scalar]:
         case str():
             return {"name": value}
         case Fields(values=values):
-            return {name: _scalar(v) for name, v in values.items()}
+            return {name: _kept(v) for name, v in values.items()}
         case _:
             return {}
 
 
-def _scalar(value: Value) -> Scalar:
-    match value:
-        case None | bool() | int() | float() | str():
-            return value
-        case Word(name=name):
-            return name
-        case Quantity(amount=amount):
-            return amount
-        case _:
-            return show(value)
+def _kept(value: Value) -> Scalar:
+    made = scalar(value)
+    return show(value) if made is None and value is not None else made
 
 
 # --- roles ---------------------------------------------------------------------------------------

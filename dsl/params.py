@@ -8,7 +8,7 @@ from .names import did_you_mean
 from .parse import parse_expression
 from .problem import Label, Problem, has_errors, whole
 from .program import Model, Role, Scalar, Verifier
-from .reading import written
+from .reading import scalar, written
 from .source import Place, Source
 from .types import ANY, TEXT, Type, Words, describe, example, options
 from .values import Module, Scope, Unknown, Value, Word
@@ -114,15 +114,15 @@ def in_force(
     for name, declaration in main.declared.items():
         if declaration.kind == "param":
             origin = given[name][1] if name in given else "default"
-            shown.append((name, _scalar(evaluator.declared(main, declaration)), origin))
+            shown.append((name, _shown(evaluator.declared(main, declaration)), origin))
     return tuple(shown)
 
 
-def _scalar(value: Value) -> Scalar:
+def _shown(value: Value) -> Scalar:
     match value:
-        case None | bool() | int() | float() | str():
-            return value
-        case Word(name=name) | Role(name=name) | Model(name=name) | Verifier(name=name):
+        case Role(name=name) | Model(name=name) | Verifier(name=name):
             return name
+        case None | bool() | int() | float() | str() | Word():
+            return scalar(value)
         case _:
             return written(value)

@@ -8,8 +8,8 @@ from .calls import Form
 from .context import Context
 from .kinds import FILTERS, PROMPT_NAMES
 from .names import SURELY, did_you_mean, either, near
-from .program import FilterCall, Scalar, Slot, Template, Text
-from .reading import as_text, show, written
+from .program import FilterCall, Slot, Template, Text
+from .reading import as_text, scalar, show, written
 from .source import Place, Span
 from .types import ANY
 from .values import BAD, Items, Quantity, Row, Scope, Unknown, Value, Word
@@ -207,17 +207,7 @@ def _filter(context: Context, call: syntax.Filter, scope: Scope) -> FilterCall |
         context.value(arg.value, scope, spec.type)
         for arg, spec in zip(call.args, specs, strict=True)
     )
-    return FilterCall(call.name, tuple(_scalar(value) for value in values))
-
-
-def _scalar(value: Value) -> Scalar:
-    match value:
-        case Quantity(amount=amount):
-            return amount
-        case None | bool() | int() | float() | str():
-            return value
-        case _:
-            return None
+    return FilterCall(call.name, tuple(scalar(value) for value in values))
 
 
 def _text(context: Context, value: Value, filters: tuple[FilterCall, ...], place: Place) -> str:
@@ -267,7 +257,7 @@ def _json(value: Value) -> Value:
         case Row(value=inner):
             return json.dumps(inner, ensure_ascii=False)
         case Items(items=items):
-            return json.dumps([_scalar(item) for item in items], ensure_ascii=False)
+            return json.dumps([scalar(item) for item in items], ensure_ascii=False)
         case None | bool() | int() | float() | str():
             return json.dumps(value, ensure_ascii=False)
         case _:

@@ -1,7 +1,7 @@
 """Values in sentences, as one writes them, and read back once their type was checked."""
 
 from .calls import Form
-from .program import Budget, Clock
+from .program import Budget, Clock, Scalar
 from .types import describe
 from .values import (
     Dimension,
@@ -143,6 +143,19 @@ def as_word(value: Value, stand_in: str) -> str:
             return value
         case _:
             return stand_in
+
+
+def scalar(value: Value) -> Scalar:
+    """value as data keeps it: a word by its name, a quantity by its amount; None where it is more than that."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Word(name=name):
+            return name
+        case Quantity(amount=number):
+            return number
+        case _:
+            return None
 
 
 def amount(value: Value) -> int | float | None:

@@ -103,8 +103,8 @@ class Files:
         target = self._target(module, statement)
         if target is None:  # whatever was meant to be imported is not missing
             meant = " ".join([statement.module, *near(statement.module, modules())])
-            lost = module.file.lost.union(_WORD.findall(meant))
-            module.file = replace(module.file, lost=lost)
+            words = frozenset[str](_WORD.findall(meant))
+            module.file = replace(module.file, lost=module.file.lost | words)
         if statement.names is None:
             name = statement.alias or _last(statement)
             self._bind(module, name, target, None, Place(module.source, statement.module_span))

@@ -83,7 +83,9 @@ def role_shape(role: Role) -> Shape:
 def after(gives: Kind, step: Shape) -> Kind | None:
     """What step gives after a value of kind gives; None where they do not meet."""
     if gives == "any":
-        results = {*step.values(), *(["many"] if lifts("many", step) else [])}
+        results = set(step.values())
+        if lifts("many", step):
+            results.add("many")
         return results.pop() if len(results) == 1 else "any"
     if gives in step:
         return step[gives]

@@ -20,15 +20,14 @@ from .program import (
     Model,
     OutputField,
     Role,
-    Scalar,
     Task,
     Verifier,
 )
-from .reading import as_int, items, show
+from .reading import as_int, items, scalar, show
 from .shapes import SOME_OUTPUT
 from .source import Place
 from .tried import Experiment, Fault, Reply, TestCase
-from .values import Fields, Items, Noun, Tasks, Unknown, Value, Word, is_condition
+from .values import Fields, Items, Noun, Tasks, Unknown, Value, is_condition
 
 SIMULATED = Tasks(
     (
@@ -198,7 +197,7 @@ def _structured(evaluator: Evaluator, reply: Fields, role: Role, place: Place) -
             "E107", f"the reply of `{role.name}` has no `{lacking[0]}`", place,
             help=f"add `{lacking[0]} = …`, or write the reply as a text",
         )  # fmt: skip
-    return {name: _scalar(value) for name, value in reply.values.items()}
+    return {name: scalar(value) for name, value in reply.values.items()}
 
 
 def _has(role: str, output: Mapping[str, OutputField]) -> str:
@@ -220,16 +219,6 @@ def _answers(evaluator: Evaluator, field: OutputField, value: Value, place: Plac
             place,
             help=did_you_mean(value, choices),
         )
-
-
-def _scalar(value: Value) -> Scalar:
-    match value:
-        case None | bool() | int() | float() | str():
-            return value
-        case Word(name=name):
-            return name
-        case _:
-            return None
 
 
 # --- experiments ---------------------------------------------------------------------------------

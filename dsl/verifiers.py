@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from .calls import FINAL
 from .context import Bound, Context
 from .program import Endpoint, EnvRef, Plateau, Role, Scalar, Tool, Verifier
-from .reading import amount, as_int, as_number, as_text, as_word, items, show
+from .reading import amount, as_int, as_number, as_text, as_word, items, scalar, show
 from .types import CONDITION, ENDPOINT, ENV, TEXT, TOOL, VERIFIER, Setting
 from .values import BAD, Counted, Items, Policy, Quantity, Unknown, Value
 
@@ -47,16 +47,8 @@ def verifier(bound: Bound, args: Args, parts: tuple[Verifier, ...] = ()) -> Veri
 def constants(value: Value) -> Scalar | tuple[Scalar, ...]:
     """A value as a verifier keeps it: a text, a number, or several."""
     if isinstance(value, Items):
-        return tuple(_scalar(item) for item in value.items)
-    return _scalar(value)
-
-
-def _scalar(value: Value) -> Scalar:
-    match value:
-        case None | bool() | int() | float() | str():
-            return value
-        case _:
-            return None
+        return tuple(scalar(item) for item in value.items)
+    return scalar(value)
 
 
 def _python(context: Context, bound: Bound) -> Value:
@@ -201,7 +193,7 @@ def _several(context: Context, bound: Bound) -> Value:
     parts = tuple(value for value in values if isinstance(value, Verifier))
     args: dict[str, tuple[Scalar, ...]] = {"of": tuple(digest_of(part) for part in parts)}
     if weights:
-        args["weights"] = tuple(_scalar(weight) for weight in weights)
+        args["weights"] = tuple(scalar(weight) for weight in weights)
     return verifier(bound, args, parts)
 
 
