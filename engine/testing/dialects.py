@@ -79,7 +79,7 @@ class _Reply:
     @property
     def prompt(self) -> int:
         """The tokens of the prompt; where the server cuts it, of what is left."""
-        sizes = [len(m["content"].split()) + _FRAME for m in self.body["messages"]]
+        sizes = [len((m["content"] or "").split()) + _FRAME for m in self.body["messages"]]
         total = sum(sizes)
         if self.kind.overflow is None:
             for message, size in zip(self.body["messages"][:-1], sizes, strict=False):
