@@ -7,8 +7,8 @@ from pathlib import Path
 
 import anyio
 
-from .bubblewrap import AT_ONCE, limited, reached
-from .child import Child
+from .bubblewrap import limited, reached
+from .child import Child, at_once
 from .command import BOX, Command, Ran, SandboxFailed, inside
 from .folder import watch_size
 
@@ -22,7 +22,7 @@ class Bare:
 
     name: str = "none"
     isolates: bool = False
-    _room: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(AT_ONCE))
+    _room: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(at_once()))
 
     async def run(self, command: Command) -> Ran:
         if command.shown:

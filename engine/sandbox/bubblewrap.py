@@ -16,14 +16,12 @@ from pathlib import Path
 
 import anyio
 
-from .child import Child, Gone, dead, sealed
+from .child import Child, Gone, at_once, dead, sealed
 from .command import BOX, MIB, Command, Ended, Limits, Ran, SandboxFailed, inside
 from .folder import give_to, watch_size
 from .group import Group, Groups
 from .place import Place, own_code, system
 
-# Four descriptors each, of the 1,024 that a process usually has.
-AT_ONCE = 200
 SHARED_MEMORY = 16 * MIB
 OPEN_FILES = 256
 # What nobody ends any more ends itself so much after its time.
@@ -47,7 +45,7 @@ class Bubblewrap:
     groups: Groups | None
     name: str = "bubblewrap"
     isolates: bool = True
-    _room: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(AT_ONCE))
+    _room: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(at_once()))
 
     async def run(self, command: Command) -> Ran:
         async with self._room:

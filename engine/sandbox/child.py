@@ -7,6 +7,7 @@ is needed. Start it from the thread of the event loop: a sandbox dies with the t
 import contextlib
 import fcntl
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -25,6 +26,9 @@ ENDLESS = 16
 DYING_S = 5.0
 DRAIN_S = 0.5
 _CHUNK = 1 << 16
+# Of a process's descriptors a child takes two pipes, its pidfd and one for its owner; the rest is for connections.
+DESCRIPTORS, RESERVED = 4, 400
+MOST_AT_ONCE = 500
 
 Stopped = Literal["exit", "wall", "output", "disk"]
 # Waits until the child must be ended, and for what; it is cancelled when the child ends by itself.
@@ -219,6 +223,14 @@ async def dead(pid: int | None) -> None:
             await anyio.wait_readable(pidfd)
     finally:
         os.close(pidfd)
+
+
+def at_once() -> int:
+    """How many children there may be at a time: 156 with the usual limit of 1,024 descriptors."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if soft == resource.RLIM_INFINITY:
+        return MOST_AT_ONCE
+    return max(10, min(MOST_AT_ONCE, (soft - RESERVED) // DESCRIPTORS))
 
 
 def sealed(data: bytes) -> IO[bytes]:
