@@ -29,6 +29,7 @@ def unsafe(store: str) -> Opened:
     return Engine(store, client=ScriptedClient(["yes"]), environ={}, unsafe_sandbox=True)
 
 
+@pytest.mark.slow
 def test_a_run_without_a_sandbox_says_so_at_its_start_its_end_and_in_the_record() -> None:
     doors = Doors(engine=unsafe, environ={})
 
