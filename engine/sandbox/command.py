@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
+from ..plain import clean
+
 MIB = 1 << 20
 
 # Where a command starts, and where its files are: its own, empty and gone afterwards, or `Command.folder`.
@@ -81,8 +83,9 @@ class Output:
     def text(self) -> str:
         """It as text for people and models: no control codes but tab and line end, and what was cut is said."""
         if not self.cut:
-            return _cleaned(self.data)
-        first, last = _cleaned(self.data[: self.head]), _cleaned(self.data[self.head :])
+            return clean(self.data.decode(errors="replace"))
+        parts = self.data[: self.head], self.data[self.head :]
+        first, last = (clean(part.decode(errors="replace")) for part in parts)
         return f"{first}\n[{self.cut:,} bytes are left out here]\n{last}"
 
 
@@ -139,9 +142,3 @@ def inside(name: str) -> str:
     if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
         raise ValueError(f"{name!r} is no path inside the work folder")
     return str(BOX / path)
-
-
-def _cleaned(data: bytes) -> str:
-    """Bytes as text; what is not UTF-8 is marked, a carriage return ends a line, other control codes go."""
-    text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(c for c in text if c in "\t\n" or c.isprintable())
