@@ -84,6 +84,8 @@ def after(
             return Resend(0.0) if down or elsewhere else GiveUp()
         case "server" if down:
             return Resend(0.0)
+        case "credentials" | "quota" if elsewhere:  # this one is closed meanwhile
+            return Resend(0.0)
         case "mute":
             return Resend(0.0) if (down or elsewhere) and tries < most else GiveUp()
         case "protocol" if not (error.maybe_paid or error.again or down or elsewhere):

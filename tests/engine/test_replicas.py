@@ -16,7 +16,7 @@ from podium.engine.ledger import Ledger
 from podium.engine.orders import DRAIN, UNDRAIN
 from podium.engine.outcome import Finished, Passed
 from podium.engine.testing import Placed, Schedule, Server, Simulation, in_virtual_time, simulate
-from podium.engine.testing.faults import Broken, Crash, Cut, Fault, Outage
+from podium.engine.testing.faults import Broken, Crash, Cut, Fault, Outage, Quota
 from podium.engine.testing.handmade import parallel, program, reduce_by, team, then
 
 ONE, TWO = "simulated:m/1", "simulated:m/2"
@@ -82,7 +82,7 @@ def test_a_replica_that_goes_is_asked_for_its_health_and_used_again_once_it_is_w
     assert ONE in sent(events, 81, 81 + 20)
 
 
-@pytest.mark.parametrize("fault", [Cut(), Broken()])
+@pytest.mark.parametrize("fault", [Cut(), Broken(), Quota()])
 def test_calls_that_fail_at_one_replica_go_to_the_other(fault: Fault) -> None:
     events = play(Placed(fault, 20.0, ONE, share=1.0)).events
     tries = [one.event for one in events if isinstance(one.event, CallFailed)]

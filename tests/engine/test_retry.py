@@ -53,7 +53,12 @@ def test_an_endpoint_that_never_answered_is_not_asked_again_but_another_one_may_
 
 @pytest.mark.parametrize("kind", sorted(NEVER))
 def test_what_is_hopeless_is_so_while_the_endpoint_is_down_too(kind: FailureKind) -> None:
-    assert step(kind, 1, down=True, elsewhere=True) == GiveUp()
+    assert step(kind, 1, down=True) == GiveUp()
+
+
+def test_what_is_wrong_with_one_endpoint_alone_is_tried_at_another() -> None:
+    assert step("quota", 1, elsewhere=True) == step("credentials", 1, elsewhere=True) == Resend(0.0)
+    assert step("request", 1, elsewhere=True) == GiveUp()
 
 
 def test_a_page_in_place_of_a_refusal_is_not_asked_for_again_unless_elsewhere() -> None:
