@@ -1,4 +1,4 @@
-"""An agent outside a team: what it sees, where it acts, and what its first call may cost."""
+"""An agent outside a team: what it does, and what its first call may cost."""
 
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -6,7 +6,7 @@ from functools import partial
 
 from podium.dsl.program import Flow, Role
 
-from .agent import Turn, View, act, attempt_view, cap_of, messages_of, window_of
+from .agent import act, messages_of
 from .ask import ask_model
 from .bench import desk
 from .call import ModelCall
@@ -16,27 +16,9 @@ from .limit import limited
 from .pool import Need, least_calls, may_ask_more
 from .reduce import attempts_of
 from .tokens import worst
-from .value import Attempt, Json, Many, Value
+from .turns import turn_of, view_of
+from .value import Attempt, Many, Value
 from .walk import Ended, Here, ending, keep
-
-
-def turn_of(
-    here: Here, role: Role, model: str | None = None, *, effort: int | None = None, group: str = ""
-) -> Turn:
-    """The turn of role at here: its model, else model, else the run's; effort only lowers the cap."""
-    program = here.world.program
-    name = role.model or model or program.default_model
-    window = window_of(program, here.world.windows, name)
-    return Turn(
-        address=here.address,
-        account=here.account,
-        model=name,
-        window=window,
-        max_output=cap_of(role, window, effort),
-        sampling=program.models[name].sampling,
-        seed=program.seed,
-        group=group,
-    )
 
 
 def act_alone(
@@ -60,19 +42,6 @@ async def _act(here: Here, role: Role, value: Value, attempt: Attempt | None) ->
         made = replace(made, before=replace(before, before=None))
     keep(here, made)
     return ending(made)
-
-
-def view_of(here: Here, role: Role, value: Value, attempt: Attempt | None) -> View:
-    """What the slots of a lone agent's prompt stand for."""
-    attempts: list[Json] = [attempt_view(a) for a in attempts_of(value)]
-    return {
-        "task": {"statement": here.task.statement, "name": here.task.name},
-        "self": {"index": 1, "role": role.name, "name": role.name},
-        "team": {"size": 1, "round": here.round, "leaderboard": "", "digest": "", "left": ""},
-        "round": here.round,
-        "attempt": None if attempt is None else attempt_view(attempt),
-        "attempts": attempts,
-    }
 
 
 def reserve(here: Here, flow: Flow, value: Value) -> Amount:

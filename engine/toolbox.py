@@ -8,7 +8,7 @@ import importlib
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, cast
 
@@ -22,7 +22,7 @@ from podium.dsl.program import Program, Tool
 from .agent.signature import offer_of
 from .call import CallError, Offer, ToolReply, ToolUse
 from .handiwork import Handiwork
-from .plain import excerpt
+from .plain import clean, excerpt
 from .sandbox import Sandbox
 from .servers import Servers, served
 
@@ -111,7 +111,7 @@ class Functions:
                 result = await anyio.to_thread.run_sync(called, abandon_on_cancel=True)
             if inspect.isawaitable(result):
                 result = await cast(Awaitable[object], result)  # the question does not say of what
-            return ToolReply(bounded(told(result)))
+            return ToolReply(told(result))
         except Exception as error:  # what a tool raises is told to the model that called it
             said = excerpt(str(error), 1000)
             return ToolReply(f"{call.name} failed: {type(error).__name__}: {said}", failed=True)
@@ -177,7 +177,9 @@ class Tools:
         return self._of(tool).offers(tool)
 
     async def use(self, call: ToolUse) -> ToolReply:
-        return await self._of(call.tool).use(call)
+        """Of bounded length, without control codes: so it is kept, and so it is read by models and people."""
+        reply = await self._of(call.tool).use(call)
+        return replace(reply, text=bounded(clean(reply.text)))
 
     def _of(self, tool: Tool) -> Toolbox:
         match tool.kind:

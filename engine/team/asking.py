@@ -10,7 +10,7 @@ from ..agent import Turn, View, attempt_view, clip, prompt_tokens, render
 from ..agent.prompt import FIT_BYTES_PER_TOKEN
 from ..call import Message
 from ..reduce import attempts_of
-from ..solo import turn_of
+from ..turns import turn_of
 from ..value import Json
 from ..walk import Here
 from .board import SYSTEM, Personal, digest, leaderboard, prompts, seen

@@ -16,7 +16,7 @@ from ..ask import ask_model
 from ..call import Message
 from ..later import later_round
 from ..reduce import attempts_of
-from ..solo import turn_of
+from ..turns import turn_of
 from ..value import Attempt, Json, Verdict
 from ..verdicts import verdict_on
 from ..walk import Ended, Here, ending, may_start, node

@@ -9,7 +9,7 @@ from ..agent.prompt import FIT_BYTES_PER_TOKEN, clip, clip_bytes
 from ..agent.shape import Unreadable
 from ..ask import ask_model
 from ..call import Message
-from ..solo import turn_of
+from ..turns import turn_of
 from ..value import Attempt, Json
 from ..walk import Ended, Here, ending, node
 from .asking import left_of, mentions, scores_of, team_view

@@ -19,7 +19,7 @@ from ..later import first_round, later_round
 from ..outcome import Exhausted
 from ..pool import calls_of_first
 from ..reduce import attempts_of
-from ..solo import turn_of
+from ..turns import turn_of
 from ..value import Attempt, Value
 from ..walk import Ended, Failure, Here, ending, keep, may_start
 from . import mas_tts as table

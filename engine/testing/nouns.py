@@ -169,6 +169,8 @@ class Nouns:
         if self.maybe(2):
             tools.append(t.call("submit", t.number(2)) if self.maybe(2) else t.name("submit"))
         if self.maybe(2):
+            tools += [t.name("write"), t.name("read")]
+        if self.maybe(2):
             self.allow.append("python:textwrap:dedent")
             tools.append(t.call("python", t.string("textwrap:dedent")))
         made: dict[str, s.Expr] = {"tools": t.listed(*tools), "turns": t.number(self.pick(2, 5))}
