@@ -15,7 +15,7 @@ import anyio
 import orjson
 
 from podium.dsl.draft import verifiers
-from podium.dsl.program import Program
+from podium.dsl.program import Program, Verifier
 from podium.dsl.values import Tasks
 
 from .call import CallError, VerifierCall
@@ -39,8 +39,8 @@ _SHOWN = 300
 async def checked(call: VerifierCall, text: str, sandbox: Sandbox) -> Verdict:
     """The verdict of call's program. text: what of the attempt is read. Raises CallError(`verifier`)."""
     request = request_body(call)
-    files = {ANSWER: text.encode()} | _files(call)
-    argv = tuple(str(word) for word in _items(call, "argv"))
+    files = {ANSWER: text.encode(errors="replace")} | _files(call.verifier)
+    argv = _words(call.verifier, "argv")
     seconds = 0.0
     try:
         for _ in range(MOST_ROUNDS):
@@ -59,15 +59,37 @@ async def checked(call: VerifierCall, text: str, sandbox: Sandbox) -> Verdict:
 
 
 async def sandbox_for(program: Program, *, unsafe: bool) -> Sandbox | None:
-    """The sandbox that a run of program needs; None where it starts no program. Raises CallError(`verifier`)."""
+    """The sandbox that program's verifiers need, with their programs in it; None where they start none.
+
+    Raises CallError(`verifier`) where there is no sandbox, or a program is not in it.
+    """
     leaves = (
         leaf for one in verifiers(program.flow, Tasks(program.tasks)) for leaf in one.leaves()
     )
-    asking = sorted({leaf.name for leaf in leaves if leaf.kind == "command"})
+    asking = [leaf for leaf in leaves if leaf.kind == "command"]
     if not asking:
         return None
-    which = ", ".join(f"`{name}`" for name in asking)
-    return await found_sandbox(f"verifier {which}", unsafe=unsafe)
+    which = ", ".join(sorted({f"`{leaf.name}`" for leaf in asking}))
+    sandbox = await found_sandbox(f"verifier {which}", unsafe=unsafe)
+    by_program = {(_words(leaf, "argv")[0], _words(leaf, "files")): leaf for leaf in asking}
+    for leaf in by_program.values():
+        await _has_program(sandbox, leaf)
+    return sandbox
+
+
+async def _has_program(sandbox: Sandbox, verifier: Verifier) -> None:
+    """Raise CallError(`verifier`) where the program of verifier is not there."""
+    name = _words(verifier, "argv")[0]
+    looking = Command(("sh", "-c", 'command -v "$1"', "sh", name), _files(verifier))
+    try:
+        ran = await sandbox.run(looking)
+    except SandboxFailed as error:
+        raise _no_verdict(f"the sandbox failed: {error}") from error
+    if not ran.fine:
+        raise _no_verdict(
+            f"the verifier `{verifier.name}` starts `{name}`, and the sandbox has no such program: "
+            f"it looks in /usr/local/bin, /usr/bin and /bin, and a file of its own is started as `./{name}`"
+        )
 
 
 async def found_sandbox(who: str, *, unsafe: bool) -> Sandbox:
@@ -160,15 +182,15 @@ def _limits(call: VerifierCall) -> Limits:
     return Limits(wall_s=seconds, cpu_s=math.ceil(seconds), output_bytes=MIB)
 
 
-def _files(call: VerifierCall) -> dict[str, bytes]:
+def _files(verifier: Verifier) -> dict[str, bytes]:
     """The author's files, by name: the argument lists name and text in turn."""
-    each = [str(item) for item in _items(call, "files")]
+    each = _words(verifier, "files")
     return {name: text.encode() for name, text in zip(each[::2], each[1::2], strict=True)}
 
 
-def _items(call: VerifierCall, name: str) -> tuple[object, ...]:
-    given = call.verifier.args.get(name, ())
-    return given if isinstance(given, tuple) else (given,)
+def _words(verifier: Verifier, name: str) -> tuple[str, ...]:
+    given = verifier.args.get(name, ())
+    return tuple(map(str, given)) if isinstance(given, tuple) else (str(given),)
 
 
 def _no_verdict(message: str) -> CallError:

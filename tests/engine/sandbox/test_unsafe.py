@@ -56,6 +56,17 @@ def test_an_answer_is_judged_without_a_sandbox_where_a_person_says_so(folder: Pa
     assert judged.stderr.startswith("UNSAFE")
 
 
+def test_a_program_that_is_not_there_is_told_before_anything_is_paid(folder: Path) -> None:
+    (folder / "main.team").write_text(PROGRAM.replace('"grep"', '"no-such-check"'))
+
+    refused = CliRunner().invoke(
+        main, ["run", "main.team", "--unsafe-sandbox"], obj=Doors(engine=unsafe, environ={})
+    )
+
+    assert refused.exit_code == 4
+    assert "starts `no-such-check`, and the sandbox has no such program" in refused.stderr
+
+
 def test_without_a_sandbox_the_command_line_refuses_with_exit_code_4(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
