@@ -104,11 +104,19 @@ def _parts(source: Source, cut: Body, behind: Span) -> Iterator[_Part]:
     frame = Frame(source, "file", behind, lead, close)
     yield _Part(replace(frame, lead=(), ahead=pieces[1][:2]), cut.head, False)
     for own, following in pairwise(pieces[1:]):
-        ahead = following[:2] if following is not cut.tail else cut.tail
+        ahead = _start(following) if following is not cut.tail else cut.tail
         yield _Part(replace(frame, ahead=ahead), own, True)
     if [t.type for t in cut.tail] != ["RBRACE"] and not _swallowed(cut.fields[-1][-1]):
         behind_all = [*lead, *_holed(cut.fields[-1])]
         yield _Part(replace(frame, lead=behind_all, close=()), cut.tail, False)
+
+
+def _start(field: Sequence[Token]) -> Sequence[Token]:
+    """The name of a field and its sign, also where it lacks that: seen from the field above, it starts here."""
+    types = [t.type for t in field[:2]]
+    if types[:1] != ["NAME"] or types[1:] in (["EQUAL"], ["COLON"]):
+        return field[:2]
+    return [field[0], Token("EQUAL", "=", start_pos=end(field[0]), end_pos=end(field[0]))]
 
 
 def _swallowed(token: Token) -> bool:

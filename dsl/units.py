@@ -139,9 +139,16 @@ def _bare(
     for at in range(candidates[0].at, len(tokens)):
         token = tokens[at]
         depth += (token.type in CLOSERS) - (token.type in OPENER_OF)
-        lone = token.type == "NAME" and at not in known and ends_value(tokens[at - 1])
+        lone = token.type == "NAME" and at not in known and _starts_anew(tokens, at)
         if lone and _column(text, tokens, at) == left:
             yield _Candidate(at, depth, left)
+
+
+def _starts_anew(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a name is no part of what stands before it: `max_output =`, and below it `prompt "…"`."""
+    behind = tokens[at + 1 : at + 2]
+    given = bool(behind) and behind[0].type in ("STRING", "TRIPLE", "RAW")
+    return ends_value(tokens[at - 1]) or (tokens[at - 1].type in _GIVES and given)
 
 
 def _gives(text: str, name: Token, following: Sequence[Token]) -> bool:

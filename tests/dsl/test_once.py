@@ -88,6 +88,7 @@ def test_a_mistake_is_told_once_where_it_was_made(code: str, line: int, text: st
     ("text", "codes"),
     [
         ('role w {\n  max_output\n  prompt "Hi."\n}', ["T011", "T021"]),
+        ('role w {\n  max_output =\n  prompt "Hi."\n}', ["T011", "T021"]),
         ('role w {\n  colour = 3\n  max_output = 0 tokens\n  prompt = "Hi."\n}', ["E106", "E121"]),
         (
             f"{TASK}run m {{ task = nosuch  flow = parallel(2, need = 3) of agent }}",
