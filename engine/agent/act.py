@@ -159,7 +159,7 @@ def request(
         messages=messages,
         max_output=min(turn.max_output, room),
         sampling=merged(role.sampling, turn.sampling),
-        schema=None if role.output is None or role.tools else schema(role.output),
+        schema=None if role.output is None or tools else schema(role.output),
         group=turn.group,
         urgency=turn.urgency,
         seed=seed_of(turn.seed, address),

@@ -188,7 +188,7 @@ async def _summary(work: Work, history: History, count: int, segment: str) -> st
     call = work.request(f"{segment}.summary", as_told(history, count, work.window // 3), ())
     cap = min(SUMMARY, work.window // 8, call.max_output)
     try:
-        reply = await work.ask(replace(call, max_output=max(1, cap)))
+        reply = await work.ask(replace(call, max_output=max(1, cap), schema=None))
     except CallError:
         return ""
     return reply.text.strip()

@@ -524,7 +524,8 @@ def test_what_a_run_does_not_use_needs_no_permission() -> None:
         "team(3, style = work, claims = lease(10m))",
         "parallel(3) of writer -> best(by = judge(by = editor))",
         "parallel(3) of writer -> best(by = panel([2 of editor]))",
-        "team(members = [2 of (writer with { tools = [notes] })])",
+        "team(members = [2 of (writer with { tools = [submit] })])",
+        "team(3, ceo = (writer with { tools = [notes] }))",
     ],
 )
 def test_what_is_checked_but_does_not_run_yet_is_told_at_the_run(flow_text: str) -> None:

@@ -13,7 +13,7 @@ from podium.dsl.program import ContextPolicy, OutputField, Program, Role, Task, 
 from podium.engine.call import CallError, Finish, ModelCall, Offer, ToolCall, ToolReply, ToolUse
 from podium.engine.outcome import Failed, Finished, Passed
 from podium.engine.testing import Fail, Memory, Played, Say, ScriptedClient, play
-from podium.engine.testing.handmade import TASK, agent, exact, program, role
+from podium.engine.testing.handmade import TASK, agent, exact, program, role, team
 from podium.engine.value import Attempt, Verdict
 
 LOOK = Tool("look", "function", {"ref": "look"})
@@ -174,6 +174,23 @@ async def test_a_later_life_calls_no_tool_that_was_answered_and_asks_the_same() 
     again = await play(whole(worker(LOOK)), later, memory=memory.next_life())
     assert again.result == first.result
     assert (len(tools.used), later.seen) == (2, [])
+
+
+@pytest.mark.anyio
+async def test_a_member_of_a_team_uses_its_tools_within_its_turn() -> None:
+    def script(call: ModelCall) -> Say | str:
+        return calls("look", at="x") if call.address.endswith("r1.m1/t1") else "4"
+
+    tools, client = Looking(), ScriptedClient(script)
+    found = await play(program(team((2, worker(LOOK)), rounds=1)), client, tools=tools)
+    assert answer(found) == "4"
+    assert [use.address for use in tools.used] == ["main/team/r1.m1/t1.1"]
+    assert [one.rpartition("team/")[2] for one in sorted(found.calls)] == [
+        "r1.answer/t1",
+        "r1.m1/t1",
+        "r1.m1/t2",
+        "r1.m2/t1",
+    ]
 
 
 # --- submitting ----------------------------------------------------------------------------------

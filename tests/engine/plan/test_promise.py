@@ -77,6 +77,13 @@ role worker {{
   context    = summarise
   max_output = 90 tokens
 }}
+role noter {{
+  prompt     = \"\"\"{{{{ task.statement }}}} {{{{ team.digest }}}}\"\"\"
+  tools      = [notes]
+  turns      = 3
+  context    = drop_oldest
+  max_output = 60 tokens
+}}
 role member {{
   system     = \"\"\"You are {{{{ self.name }}}}.\"\"\"
   prompt     = \"\"\"
@@ -122,6 +129,7 @@ LEAVES = st.sampled_from(
     [
         "writer",
         "worker",
+        "team(2, members = [2 of noter], rounds = 2)",
         "shaped",
         "writer -> reviser",
         "team(2, rounds = 1)",

@@ -49,6 +49,12 @@ role worker {{
   context = drop_oldest
 }}
 
+role noter {{
+  prompt  = "{{{{ task.statement }}}} {{{{ team.digest }}}}"
+  tools   = [notes, read, python("tools:look")]
+  turns   = 3
+}}
+
 task sum {{
   statement = "What is 2 + 2?"
   verify    = exact("4")
@@ -96,6 +102,7 @@ SMALL = {
     # A minute after the run starts, where the machine keeps UTC.
     "by": Form("parallel(2) of team(2) -> best", "by = 00:01"),
     "tools": Form("parallel(2) of worker -> merger", same=True),
+    "team with tools": Form("team(2, members = [2 of noter])", same=True),
     "baseline": Form("parallel(2) of agent -> best", task='baseline = "5"', same=True),
 }
 ORDERS = {
