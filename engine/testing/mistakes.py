@@ -330,7 +330,8 @@ def _too_large(read: _Read) -> Iterator[_Spot]:
 
 def _limited(read: _Read, flow: str, budget: str) -> Iterator[_Spot]:
     """One more run, of flow under budget, where no model costs anything."""
-    if any(f.name == "price" for d in read.of("model") for f in _fields_of(d)) and not budget:
+    costs = ("price", "rent")
+    if any(f.name in costs for d in read.of("model") for f in _fields_of(d)) and not budget:
         return
     model = f"  model = {read.of('model')[0].name}\n" if read.of("model") else ""
     limits = f"  budget = [{budget}]\n" if budget else ""

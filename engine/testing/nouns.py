@@ -323,7 +323,7 @@ class Nouns:
 
     def whole_budget(self) -> dict[str, int]:
         """The run's budget: some where its model is not free."""
-        paid = any(f.name == "price" for f in _fields(self.declared.get("fast")))
+        paid = any(f.name in ("price", "rent") for f in _fields(self.declared.get("fast")))
         if not self.budgets or not (paid or self.maybe(2)):
             return {}
         mix = self.pick(("tokens",), ("calls",), ("usd",), ("usd", "tokens", "seconds"))
