@@ -13,7 +13,7 @@ from .nouns import seen
 from .problem import Label
 from .program import Ceo, Condition, Member, Model, Role, Team, Verifier
 from .reading import as_int, as_word, items, setting
-from .shapes import stand_in
+from .shapes import SOME_OUTPUT, stand_in
 from .types import ROLE
 from .values import Counted, Items, Later, Policy, Unknown, Value, is_condition
 
@@ -253,7 +253,7 @@ def _execute(context: Context, bound: Bound) -> Verifier | None:
 
 def _evaluate(context: Context, bound: Bound) -> Role | None:
     role = _outside(context, bound, "evaluate")
-    if role is None or role.output is None:
+    if role is None or role.output is None or role.output == SOME_OUTPUT:
         return role
     if not any(f.name == "accepted" and f.type == "bool" and not f.is_list for f in role.output):
         context.error(

@@ -4,8 +4,9 @@ The answer is the last solution, accepted or not; nobody in the team sees a scor
 three times, then the protocol goes on with what its tables say, and the node has failed.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from podium.dsl.compat import MAS_TTS_TRIES
 from podium.dsl.program import Role, Team
@@ -75,24 +76,46 @@ async def drive(flow: Team, value: Value, here: Here) -> Ended:
 
 async def _turns(team: _Team) -> str:
     """Run the turns; why no other follows, "" after the last."""
-    here, flow = team.here, team.flow
-    for turn in range(1, flow.cycles + 1):
-        with first_round(here, calls_of_first(flow)) as team.here:
-            await _opening(team, turn)
-        calls = flow.rounds * flow.size + 1
+    here = team.here
+    for turn in range(1, team.flow.cycles + 1):
         address = f"{here.address}/cycle{turn}"
-        async with later_round(here, address, calls) as (team.here, short):
-            team.refused = team.refused or short
-            if team.refused is None:
-                await _discussion(team)
-            if team.refused is None:
-                await _evaluation(team, turn)
-        team.here = here
-        if team.refused is not None or not may_start(here, f"{address}.next"):
+        if turn > 1 and not may_start(here, address):
+            return "budget"
+        rest = team.flow.rounds * team.flow.size + 1
+        if turn == 1:
+            with first_round(here, calls_of_first(team.flow)) as team.here:
+                await _opening(team, turn)
+            await _later(team, here, address, rest, partial(_closing, team, turn))
+        else:
+            await _later(team, here, address, rest + 3, partial(_whole, team, turn))
+        if team.refused is not None:
             return "budget"
         if team.accepted:
             return "accepted"
     return ""
+
+
+async def _later(
+    team: _Team, here: Here, address: str, calls: int, part: Callable[[], Awaitable[None]]
+) -> None:
+    """A part of so many calls that the team's first answer does not need."""
+    async with later_round(here, address, calls) as (team.here, short):
+        team.refused = team.refused or short
+        if team.refused is None:
+            await part()
+    team.here = here
+
+
+async def _whole(team: _Team, turn: int) -> None:
+    await _opening(team, turn)
+    await _closing(team, turn)
+
+
+async def _closing(team: _Team, turn: int) -> None:
+    if team.refused is None:
+        await _discussion(team)
+    if team.refused is None:
+        await _evaluation(team, turn)
 
 
 async def _opening(team: _Team, turn: int) -> None:
@@ -185,25 +208,19 @@ async def _solve(team: _Team, segment: str) -> None:
 async def _reviews(team: _Team) -> list[Line]:
     """What the critics object to, in the order of their seats; who failed does not object."""
     role = team.flow.members[1].role
+    direction, said = team.now.direction, team.said[team.since :]
     heard: dict[int, str] = {}
 
-    def hearing(seat: int) -> Callable[[str], bool]:
+    def step(seat: int) -> _Step:
         def hear(text: str) -> bool:
             heard[seat] = table.read_review(text)
             return True
 
-        return hear
+        messages = table.ask_critic(team.task, team.personas[seat - 1], direction, said)
+        return _Step(f"r{team.rounds}.m{seat}", "agent", role, messages, team.now.tokens, hear)
 
-    said = team.said[team.since :]
     seats = range(2, len(team.personas) + 1)
-    jobs = [
-        _job(team, _Step(f"r{team.rounds}.m{seat}", "agent", role, messages, cap, hearing(seat)))
-        for seat in seats
-        for cap in (team.now.tokens,)
-        for messages in (
-            table.ask_critic(team.task, team.personas[seat - 1], team.now.direction, said),
-        )
-    ]
+    jobs = [_job(team, step(seat)) for seat in seats]
     for ended in await gather(replace(team.here, round=team.rounds), jobs):
         _note(team, ended)
     for seat in seats:
