@@ -2,7 +2,11 @@
 
 Prints, from one run: calls per minute of CPU and CPU per call, against bare tasks that wait the same times; the
 same with 10,000 agents in flight; memory per waiting and per finished agent, and what of the latter the engine
-keeps where the store is a file. Run by hand:
+keeps where the store is a file.
+
+The baseline is a task for each call, all started at once as the engine's are: it waits for a slot (a semaphore),
+for a checkpoint where the engine commits its intent, for the same simulated server on the same clock, and for a
+checkpoint where the engine commits the answer. The server's own work is in both. Run by hand:
 
     python tests/bench/bench_simulator.py
 """
