@@ -1,12 +1,17 @@
-"""The one writer of a store, when its thread dies."""
+"""The one writer of a store: who shares a commit, and what happens when its thread dies."""
 
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import anyio
 import pytest
 
-from podium.engine.database import DiskError, connect
+from podium.engine import writer as module
+from podium.engine.database import DiskError, connect, write
+from podium.engine.event import CallWaits
+from podium.engine.store import RunRecord, Store
 from podium.engine.writer import Job, Writer
 
 # Many times what it takes; a waiter that nobody wakes is shielded, so that only another thread can give up on it.
@@ -43,3 +48,27 @@ async def waited(path: Path, seen: list[str]) -> None:
 
     with pytest.raises(ExceptionGroup):
         await use()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("inline", [False, True])
+async def test_what_tasks_put_in_one_turn_of_the_loop_is_one_commit(
+    anyio_backend: str, *, inline: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits: list[int] = []
+
+    def counted(*of: Any) -> None:
+        commits.append(len(of[1]))
+        write(*of)
+
+    monkeypatch.setattr(module, "write", counted)
+    with closing(Store.open(tmp_path / "runs.db", inline=inline)) as store:
+        async with store.writing():
+            journal = store.create(RunRecord("r1", "main", 0.0, "run"))
+            async with anyio.create_task_group() as tasks:
+                for number in range(20):
+                    tasks.start_soon(journal.commit, [CallWaits(f"main/{number}", "slot")])
+            assert commits == [1]
+            assert len(list(store.events("r1"))) == 20
+            await journal.close()
