@@ -51,6 +51,13 @@ class Form:
 _TIMEOUT = Spec("timeout", TIME, "When it counts as failed", 60)
 _INFLIGHT = Spec("inflight", COUNT, "How many at the same time")
 _USE = Spec("use", USE, "`final` hides its scores from members, CEO and leaderboard")
+_RUBRIC = Spec("rubric", TEXT, "What it judges by; default: from 0, worthless, to 1, perfect", "")
+_AGAINST = Spec(
+    "against",
+    Words(("none", "baseline")),
+    "`baseline`: it says which is better, the attempt or the task's baseline, in both orders",
+    "none",
+)
 _FINALISTS = Spec("finalists", COUNT, "Its scores are random: so many of the best are scored again")
 _BY = Spec("by", VERIFIER, "What scores; default: the task's verifier")
 _UNTIL = Spec("until", CONDITION, "When to end before the bound")
@@ -221,12 +228,22 @@ _VERIFIERS = (
             Spec("key", ENV, 'env("NAME"), the token it wants; default: none is sent'),
         ),
     ),
-    Form("judge", VERIFIER, "A role's score", (Spec("by", ROLE, "The judge", required=True),)),
+    Form(
+        "judge",
+        VERIFIER,
+        "A role's score: it is asked by a model, which is charged to who asks",
+        (Spec("by", ROLE, "The judge", required=True), _RUBRIC, _AGAINST, _USE),
+    ),
     Form(
         "panel",
         VERIFIER,
         "The mean of several judges",
-        (Spec("by", ListOf(ROLE, counted=True), "The judges", required=True),),
+        (
+            Spec("by", ListOf(ROLE, counted=True), "The judges", required=True),
+            _RUBRIC,
+            _AGAINST,
+            _USE,
+        ),
     ),
     Form(
         "all_of", VERIFIER, "The worst of several scores; passed: all pass", (_USE,), rest=VERIFIER

@@ -168,6 +168,10 @@ def used_models(draft: Draft) -> tuple[list[str], bool]:
                 open_ = True
             else:
                 names[name] = None
+    leaves = (leaf for one in verifiers(draft.flow, draft.tasks) for leaf in one.leaves())
+    for judge in (judge for leaf in leaves for judge in leaf.judges):
+        open_ = open_ or judge.model is None
+        names |= {} if judge.model is None else {judge.model: None}
     return list(names), open_
 
 

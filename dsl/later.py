@@ -1,11 +1,10 @@
 """E900: what is checked with all the rest, and does not run yet."""
 
-from .draft import Draft, nodes, roles, used_models, verifiers
+from .draft import Draft, nodes, roles, used_models
 from .evaluate import Evaluator
-from .program import Flow, Team, verifier_of
+from .program import Flow, Team
 from .prompts import roots
 from .values import Later
-from .verifiers import NOT_YET
 
 
 def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
@@ -22,11 +21,6 @@ def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
     if draft.tasks is not None:
         found += draft.tasks.later
         _ignored(evaluator, draft.tasks.ignored)
-    places = {id(verifier_of(n)): n.place for n in nodes(draft.flow)}
-    for verifier in verifiers(draft.flow, draft.tasks):
-        place = places.get(id(verifier), draft.task_place)
-        kinds = {leaf.kind for leaf in verifier.leaves()} & NOT_YET
-        found += [Later(f"verifier `{kind}(…)`", place) for kind in sorted(kinds)]
     for later in found:
         evaluator.error(
             "E900",

@@ -260,6 +260,7 @@ class Verifier:
     use: "final" hides its scores from members, CEO and leaderboard.
     finalists: where its scores are random, how many of the best `best` has scored once more.
     parts: of all_of, any_of and weighted what they are made of.
+    judges: of judge and panel the roles that are asked, with all that they are asked.
     """
 
     name: str
@@ -270,6 +271,7 @@ class Verifier:
     use: Literal["always", "final"] = "always"
     finalists: int = 0
     parts: tuple["Verifier", ...] = ()
+    judges: tuple[Role, ...] = ()
 
     def leaves(self) -> "tuple[Verifier, ...]":
         """What judges in it: itself, or what its parts are made of."""

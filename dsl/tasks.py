@@ -26,6 +26,7 @@ def build(context: Context, noun: Noun, got: Got) -> Value:
     verify = verify if isinstance(verify, Verifier) else None if got.lacks("verify") else _SOME
     if verify is not None and got.known("use"):
         verify = replace(verify, use="final" if as_word(use, "") == "final" else "always")
+    _has_what_judges_need(context, noun, got, verify)
     better = as_word(got.value("better"), "higher")
     task = Task(
         noun.name,
@@ -64,6 +65,17 @@ def _baseline(context: Context, noun: Noun, got: Got) -> str | None:
             help="add `verify = …`, or delete `baseline`",
         )
     return baseline if isinstance(baseline, str) else None
+
+
+def _has_what_judges_need(context: Context, noun: Noun, got: Got, verify: Verifier | None) -> None:
+    leaves = () if verify is None else verify.leaves()
+    if got.lacks("baseline") and any(one.args.get("against") == "baseline" for one in leaves):
+        context.error(
+            "E107",
+            f"a judge of task `{noun.name}` compares with its `baseline`, and it has none",
+            got.at("verify"),
+            help="add `baseline = …`, or leave `against` out",
+        )
 
 
 def _pass_rule(context: Context, got: Got) -> Condition | None:

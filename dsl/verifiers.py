@@ -1,6 +1,7 @@
 """Verifiers, endpoints and the small values beside them: what their calls give."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import PurePosixPath
 from typing import Literal
@@ -8,13 +9,12 @@ from urllib.parse import urlsplit
 
 from .calls import FINAL
 from .context import Bound, Context
-from .program import Endpoint, EnvRef, Plateau, Role, Scalar, Tool, Verifier
+from .judging import judges
+from .program import Endpoint, EnvRef, Plateau, Scalar, Tool, Verifier
 from .reading import amount, as_int, as_number, as_text, as_word, items, scalar, show
 from .types import CONDITION, ENDPOINT, ENV, TEXT, TOOL, VERIFIER, Setting
-from .values import BAD, Counted, Items, Policy, Quantity, Unknown, Value
+from .values import BAD, Items, Policy, Quantity, Unknown, Value
 
-# Checked with all the others, and refused when a run would use them.
-NOT_YET = frozenset({"judge", "panel"})
 VENDOR_HOST = "api.openai.com"
 DEFAULT_HOST = (
     ""  # of an endpoint without an address: the vendor's, or what the environment says instead
@@ -174,12 +174,14 @@ def _http(context: Context, bound: Bound) -> Value:
 
 
 def _judge(context: Context, bound: Bound) -> Value:
-    values = [v.value if isinstance(v, Counted) else v for v in items(bound.value("by"))]
-    judges = [value for value in values if isinstance(value, Role)]
-    return verifier(
-        bound,
-        {"by": tuple(j.name for j in judges), "model": tuple(j.model or "" for j in judges)},
-    )
+    asked = judges(context, bound)
+    args: dict[str, Scalar | tuple[Scalar, ...]] = {
+        "by": tuple(judge.name for judge in asked),
+        "model": tuple(judge.model or "" for judge in asked),
+        "rubric": as_text(bound.value("rubric")) if bound.known("rubric") else "",
+        "against": as_word(bound.value("against"), "none"),
+    }
+    return replace(verifier(bound, args), judges=asked)
 
 
 def _several(context: Context, bound: Bound) -> Value:

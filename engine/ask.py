@@ -24,6 +24,7 @@ from .call import (
     ToolReply,
     ToolUse,
     VerifierCall,
+    is_judging,
     request_digest,
 )
 from .guard import READING_S, Guard
@@ -51,7 +52,8 @@ async def ask(here: Here, call: Call) -> Reply:
     for guard in guards:
         guard.open[mark] = here.address
     await _in_time(here, call)
-    with Asking(here.pledges, here.part, isinstance(call, ModelCall)):
+    counts = isinstance(call, ModelCall) and not call.judges
+    with Asking(here.pledges, here.part, counts):
         return await _answer(here, _hurried(here, call), mark)
 
 
@@ -143,7 +145,7 @@ async def _reach(here: Here, mark: str) -> None:
 
 async def _only_known(here: Here, call: Call) -> None:
     """Stop here on the way back to where a budget was cut, if the call had not begun then."""
-    is_new = not isinstance(call, VerifierCall) and not here.world.known(call.address)
+    is_new = not is_judging(call) and not here.world.known(call.address)
     if is_new and any(guard.cut is not None for guard in here.guards):
         await anyio.sleep_forever()
 
@@ -155,7 +157,7 @@ async def _in_time(here: Here, call: Call) -> None:
     if late and here.world.known(call.address):
         for guard in late:
             guard.allow(now)
-    elif not isinstance(call, VerifierCall) and any(guard.due <= now for guard in late):
+    elif not is_judging(call) and any(guard.due <= now for guard in late):
         await anyio.sleep_forever()
 
 

@@ -44,7 +44,8 @@ class ModelCall:
     belong on one replica. schema: a JSON schema of the wanted reply, None for free text. salt: calls with
     different ones share nothing in a server's prompt cache; it is set as a call is sent. urgency: above 0
     the server is asked to take it before others, below 0 after them, where its profile says how. begun: called,
-    by clients that can tell, once the first of the reply is there: the prompt was read.
+    by clients that can tell, once the first of the reply is there: the prompt was read. judges: it is one of a
+    verifier's.
     """
 
     address: str
@@ -60,6 +61,7 @@ class ModelCall:
     urgency: int = 0
     tools: tuple[Offer, ...] = ()
     begun: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    judges: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,11 @@ class ToolUse:
 
 
 Call = ModelCall | VerifierCall | ToolUse
+
+
+def is_judging(call: Call) -> bool:
+    """Whether call is a verifier, or one of a verifier's."""
+    return isinstance(call, VerifierCall) or (isinstance(call, ModelCall) and call.judges)
 
 
 @dataclass(frozen=True, slots=True)

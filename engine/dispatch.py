@@ -42,6 +42,7 @@ from .call import (
     VerifierCall,
     VerifierReply,
     canonical,
+    is_judging,
     reply_body,
     request_digest,
 )
@@ -107,7 +108,7 @@ class Gate:
 
     def admits(self, call: Call) -> bool:
         """Whether call may be sent."""
-        return self.cause is None or (self.cause == STOP and isinstance(call, VerifierCall))
+        return self.cause is None or (self.cause == STOP and is_judging(call))
 
     def check(self, call: Call) -> None:
         if not self.admits(call):

@@ -16,6 +16,7 @@ from .ask import ask
 from .call import BudgetExhausted, CallError, VerifierCall, VerifierReply, request_digest
 from .combine import combined, named_parts
 from .event import Improved, Measured, Scored, Unflagged
+from .judges import by_judges
 from .outcome import Failed
 from .reduce import attempts_of, rank, settled, top
 from .value import Attempt, Json, Many, Value, Verdict
@@ -47,6 +48,8 @@ async def verdict_on(here: Here, attempt: Attempt, verifier: Verifier, measure: 
     if verifier.parts:
         verdicts = await _on_parts(here, attempt, verifier, measure)
         return settled(combined(verifier, verdicts, here.task.better), here.task, verifier)
+    if verifier.judges:
+        return settled(await _by_judges(here, attempt, verifier), here.task, verifier)
     again = "" if measure == 1 else f".{measure}"
     name = here.walk.called(verifier, here.task)
     address = f"{attempt.address}/v.{name}{again}"
@@ -59,6 +62,19 @@ async def verdict_on(here: Here, attempt: Attempt, verifier: Verifier, measure: 
             assert isinstance(reply, VerifierReply)
             here.walk.verdicts[key] = settled(reply.verdict, here.task, verifier)
     here.walk.judging.pop(key, None)  # who comes later finds the verdict
+    return here.walk.verdicts[key]
+
+
+async def _by_judges(here: Here, attempt: Attempt, verifier: Verifier) -> Verdict:
+    """Once for each attempt and judge: who asks for the same content elsewhere asks at another address, so that
+    what was paid for is found there again, whoever comes first in a later life."""
+    content = attempt.answer, attempt.text
+    call = VerifierCall(attempt.address, here.account, verifier, here.task, *content)
+    key = f"{attempt.address} {verifier.name} {request_digest(call)}"
+    async with here.walk.judging.setdefault(key, anyio.Lock()):
+        if key not in here.walk.verdicts:
+            here.walk.verdicts[key] = await by_judges(here, attempt, verifier)
+    here.walk.judging.pop(key, None)
     return here.walk.verdicts[key]
 
 

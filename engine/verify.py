@@ -88,6 +88,8 @@ async def judge(
             raise _error(f"{verifier.name} starts a program, and there is no sandbox at hand")
         text = answered(call.answer, call.text)
         return _sound(await _in_time(verifier, checked(call, text, sandbox)))
+    if verifier.judges:
+        raise _error(f"{verifier.name} asks a model, which only a run can")
     if verifier.kind != "python":
         raise _error(f"there is no verifier of kind {verifier.kind!r}")
     function = load(str(call.verifier.args.get("ref", "")), bindings or {})

@@ -34,14 +34,16 @@ from podium.dsl.program import (
     verifier_of,
 )
 
+from ..tokens import text_bound
 from .amounts import NOTHING, Amounts, cheapest
 from .asks import Models
 from .caps import Binding, Place
 from .caps import binding as bound_by
+from .judges import judged, judges_of
 from .nodes import Node, merged
 from .rents import Rents, rents_of
 from .teams import everyone
-from .texts import Topic, evidence_of, known
+from .texts import Given, Topic, evidence_of, known
 from .tree import Walk
 
 _NO_TASK = Task("none", "")
@@ -95,7 +97,10 @@ def _topics(program: Program) -> Iterator[tuple[str, Topic]]:
     row = f"1-{len(tasks)}.row" if len(tasks) > 1 else ""
     for task in tasks:
         evidence = max(evidence_of(verifier) for verifier in (task.verify, *others))
-        yield row, topic_of(task, evidence)
+        judges = judges_of((task.verify, *others))
+        topic = topic_of(task, evidence)
+        size = 0 if task.baseline is None else text_bound(task.baseline)
+        yield row, replace(topic, judges=judges, baseline=size)
 
 
 def topic_of(task: Task, evidence: int) -> Topic:
@@ -117,8 +122,20 @@ def _walked(
     """The run's own place, its sum, and the flow for each task, all not clipped by the run's budget."""
     walk = Walk(models, cautious)
     place = Place(program.name, topic_of(_NO_TASK, 0)).within(program.budget)
-    rows = [walk.row(topic, place.at(row)) for row, topic in _topics(program)]
-    return place, _together([row.amounts for row in rows], cautious=cautious), rows
+    topics = [*_topics(program)]
+    rows = [walk.row(topic, place.at(row)) for row, topic in topics]
+    total = _together([row.amounts for row in rows], cautious=cautious)
+    for _, topic in topics:
+        total = total.plus(_on_baseline(models, topic))
+    return place, total, rows
+
+
+def _on_baseline(models: Models, topic: Topic) -> Amounts:
+    """What judges take to score a task's baseline, those that compare with it aside."""
+    if not topic.baseline:
+        return NOTHING
+    alone = tuple(one for one in topic.judges if one.args.get("against") != "baseline")
+    return judged(models, replace(topic, judges=alone), Given(1, topic.baseline), 1, 1)
 
 
 def _may_refuse(program: Program) -> bool:

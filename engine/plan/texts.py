@@ -98,6 +98,7 @@ class Topic:
     """The task at hand. statement: None where a model writes it; its size is then a bound.
 
     evidence: of a verdict, in tokens at most. visible: whether members of a team know their scores.
+    judges: the verifiers that ask models. baseline: how many tokens it is, at most.
     """
 
     name: str
@@ -105,6 +106,8 @@ class Topic:
     size: Size
     evidence: int = 0
     visible: bool = False
+    judges: tuple[Verifier, ...] = ()
+    baseline: int = 0
 
     def view(self) -> tuple[dict[str, Json], dict[str, Size]]:
         """What is known of the task's slots, and bounds of what is not."""

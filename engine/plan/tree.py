@@ -28,6 +28,7 @@ from .amounts import NOTHING, Amounts, alternatives, cheapest, least_call
 from .asks import Models, lone
 from .caps import Place
 from .caps import binding as bound_by
+from .judges import judged, submissions
 from .nodes import Node, merged, numbered
 from .teams import given_by, team
 from .texts import Given, Size, Topic, Words, reply
@@ -65,7 +66,10 @@ class Walk:
                 return self._agent(flow, role, place, given)
             case Team():
                 amounts = team(self.models, flow, place.topic, given, cautious=self.cautious)
-                return self._leaf(flow, place, given, amounts, given_by(self.models, flow, given))
+                gives = given_by(self.models, flow, given)
+                most = submissions(flow, cautious=self.cautious)
+                amounts = amounts.plus(judged(self.models, place.topic, gives, most, 1))
+                return self._leaf(flow, place, given, amounts, gives)
             case Parallel():
                 return self._parallel(flow, place, given)
             case Then():
@@ -119,6 +123,11 @@ class Walk:
 
     def _limited(self, flow: Limited, place: Place, given: Given) -> Node:
         inside = place.within(flow.budget)
+        if place.topic.judges:
+            # What is made here is judged at the cost of who asks, which no budget here bounds.
+            made = self._made(flow.flow, place, given)
+            binding = bound_by(place.address, inside.own, made.amounts) or made.binding
+            return replace(self._kept(made), binding=binding, budgets=(flow, *made.budgets))
         made = self._made(flow.flow, inside, given)
         binding = bound_by(place.address, inside.own, made.amounts) or made.binding
         kept = self._kept(replace(made, amounts=inside.own.clip(made.amounts)))
@@ -144,8 +153,9 @@ class Walk:
         one = self._asked(role, place, given)
         each = {"attempt", "attempts"} <= role.takes
         times = max(1, given.width) if each else 1
-        amounts = one.times(times).at_least(one)
         gives = replace(self._given_by(role, given), width=times)
+        judging = judged(self.models, place.topic, gives, times, times)
+        amounts = one.times(times).at_least(one).plus(judging)
         return self._leaf(flow, place, given, amounts, gives)
 
     def _asked(self, role: Role, place: Place, given: Given) -> Amounts:
@@ -269,7 +279,8 @@ class Walk:
         listed = OutputField("parts", "text", is_list=True)
         by = self._chooser(flow.by, listed, place, given, own=own)
         part = reply(by.gives.text).plus(Size(0, 0, 16))  # a number may be written out longer
-        topic = Topic(f"{place.topic.name}.{flow.max}", None, part, place.topic.evidence)
+        name = f"{place.topic.name}.{flow.max}"
+        topic = Topic(name, None, part, place.topic.evidence, judges=place.topic.judges)
         here = replace(place.at(numbered(1, flow.max, flow.flow)), topic=topic)
         alone = Given(peak=by.gives.peak, structured=True)
         child = self._node(flow.flow, here, alone, flow.max)

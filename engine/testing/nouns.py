@@ -197,6 +197,14 @@ class Nouns:
             return self.standard("roles", "merger")
         return self._own("joiner", t.prompt("Join: ", "{attempts|json|clip(300)}"))
 
+    def _referee(self) -> s.Expr:
+        """A judge; it has no budget, as it is asked once."""
+        shown = self.pick(("Judge.",), ("{task.statement}", "\nAnd: ", "{attempt.answer|clip(99)}"))
+        made: dict[str, s.Expr] = {"prompt": t.prompt(*shown)}
+        if self.maybe(2):
+            made["max_output"] = t.tokens(self.pick(60, 200))
+        return self.declare("role", "referee", t.record(**made))
+
     def triage(self) -> s.Expr:
         output = t.record(case=t.words("easy", "hard"))
         return self._own("triage", t.prompt("Is it easy? ", "{task.statement}"), output=output)
@@ -279,6 +287,10 @@ class Nouns:
             case "weighted":
                 parts = t.listed(t.call("exact", t.string(YES)), self._call("contains"))
                 return t.call(kind, parts, t.listed(t.number(1), t.number(self.pick(2, 0.5))))
+            case "judge":
+                return t.call(kind, self._referee(), rubric=t.string("Is it kind?"))
+            case "panel":
+                return t.call(kind, t.listed(t.of(t.number(2), self._referee())))
             case "http":
                 at = t.string("http://127.0.0.1:1/verdict")
                 return t.call(kind, at, timeout=t.time(10), inflight=t.number(2))
@@ -292,7 +304,10 @@ class Nouns:
                 return t.call(kind, t.string(YES))
 
     def _rules(self, kind: str, fields: dict[str, s.Expr]) -> None:
-        self.passes = kind != "weighted"
+        self.passes = kind not in ("weighted", "judge", "panel")
+        if kind in ("judge", "panel") and self.maybe(2):
+            fields["pass"] = t.compare(t.name("score"), ">=", t.number(0.5))
+            self.passes = True
         self.hidden = kind in ("exact", "number", "choice", "all_of", "any_of", "weighted")
         if kind == "contains" and self.maybe(3):
             fields["pass"] = t.compare(t.name("score"), ">=", t.number(0.5))

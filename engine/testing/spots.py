@@ -29,7 +29,7 @@ class Spot:
     """role: who speaks, None where the program has no such address. size: of its team, 1 outside one.
 
     node: the address of what it contributes to: the whole team, or the agent itself. part: ceo, recruit,
-    evaluate or by (who routes or divides), else empty.
+    evaluate, judge or by (who routes or divides), else empty.
     """
 
     role: Role | None
@@ -40,6 +40,8 @@ class Spot:
 
 def spot_of(program: Program, address: str) -> Spot:
     """The spot of the call at address (`main/parallel/3.squad/r1.m2/c1`)."""
+    if "/v." in address:  # a judge's
+        return Spot(None, address.rpartition("/")[0], part="judge")
     run, *segments = address.split("/")
     done = [run]
     if segments and segments[0].endswith(".row"):

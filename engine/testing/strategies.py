@@ -31,7 +31,8 @@ from .rooms import Room
 from .trees import file, printed
 
 VERIFIERS = (
-    "contains", "exact", "number", "choice", "python", "all_of", "any_of", "weighted", "http", "command"
+    "contains", "exact", "number", "choice", "python", "all_of", "any_of", "weighted", "http", "command",
+    "judge", "panel",
 )  # fmt: skip
 """The kinds of verifiers that run."""
 

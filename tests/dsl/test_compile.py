@@ -519,11 +519,8 @@ def test_what_a_run_does_not_use_needs_no_permission() -> None:
     "flow_text",
     [
         "team(3, style = work)",
-        "team(3, execute = judge(by = editor))",
         "team(3, style = work, workspace = shared)",
         "team(3, style = work, claims = lease(10m))",
-        "parallel(3) of writer -> best(by = judge(by = editor))",
-        "parallel(3) of writer -> best(by = panel([2 of editor]))",
         "team(members = [2 of (writer with { tools = [submit] })])",
         "team(3, ceo = (writer with { tools = [notes] }))",
     ],

@@ -70,8 +70,8 @@ def test_what_is_left_out_is_in_no_program(made: Generated) -> None:
 
 
 def test_a_form_or_verifier_that_does_not_exist_is_refused() -> None:
-    for wrong in (programs(flows=["loop"]), programs(verifiers=["judge"])):
-        with pytest.raises(ValueError, match=r"there is no '(loop|judge)'"):
+    for wrong in (programs(flows=["loop"]), programs(verifiers=["oracle"])):
+        with pytest.raises(ValueError, match=r"there is no '(loop|oracle)'"):
             find(wrong, lambda _: True)
 
 
