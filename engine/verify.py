@@ -32,8 +32,8 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 # A user's function; what it returns is checked by `verdict_of`.
 Function = Callable[[Attempt, Task], object]
 
-# By the name that a program's `python("name")` uses.
-Bindings = Mapping[str, Function]
+# Verifiers, and tools of agents, by the name that a program's `python("name")` uses.
+Bindings = Mapping[str, Callable[..., object]]
 
 
 class Judging(Protocol):

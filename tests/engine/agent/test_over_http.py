@@ -37,7 +37,7 @@ def working(url: str, **profile: Scalar) -> Program:
 
 async def answered(folder: Path, made: Program) -> object:
     bound = {"look": look}
-    async with Engine(folder / "runs.db", environ={}, bindings=bound) as engine:  # type: ignore[arg-type]  # a tool
+    async with Engine(folder / "runs.db", environ={}, bindings=bound) as engine:
         result = await (await engine.start(made)).result()
     assert result.attempt is not None, result.outcome
     return result.attempt.answer

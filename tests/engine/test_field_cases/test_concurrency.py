@@ -78,7 +78,7 @@ def test_cancelling_a_run_reaches_a_tool_that_loops() -> None:
             environ={},
             inline=True,
             now=anyio.current_time,
-            bindings={"loops:on": tool},  # type: ignore[dict-item]  # a tool
+            bindings={"loops:on": tool},
         )
         text = team_file("parallel(3) of worker -> merge", rest=TOOLED)
         with anyio.move_on_after(2 + seed):

@@ -47,7 +47,7 @@ def test_killed_at_a_record_it_calls_what_was_answered_no_more(once: bool, every
 
     def whole(strokes: Sequence[Stroke]) -> Simulation:
         look.calls = 0
-        return simulate(working(once=once), seed=1, bindings={"look": look}, strokes=strokes)  # type: ignore[dict-item]  # a tool
+        return simulate(working(once=once), seed=1, bindings={"look": look}, strokes=strokes)
 
     for one in struck(whole, "written", every=every):
         asked, answered = used(one)
