@@ -2,7 +2,7 @@
 
 Layers are handlers around handlers. An `Address` is fixed by a call's place in the program, never by timing.
 
-One file of some length, as the contract of all layers: records without behaviour, with their JSON forms and digests.
+One file of some length, as the contract of all layers: records without behaviour, their JSON forms and digests.
 """
 
 import hashlib
