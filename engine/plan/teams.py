@@ -24,7 +24,7 @@ from ..team.cycle import (
     EVIDENCE_TOKENS,
 )
 from ..team.lead import PERSONA_TOKENS
-from ..team.machine import Phase, phases, roles
+from ..team.machine import Phase, phases
 from .amounts import NOTHING, Amounts, least_call
 from .asks import Models, agent, asked, lone_prompt
 from .compat import mas_tts
@@ -72,7 +72,7 @@ def everyone(flow: Team) -> list[Role]:
 @dataclass(slots=True)
 class _Rounds:
     """posts: the whole board. longest: one post. said: how many there are. outside: posts of no member.
-    spoken: roles that gave a solution. number: of the round.
+    spoken: names of roles that gave a solution. number: of the round.
     """
 
     models: Models
@@ -84,7 +84,7 @@ class _Rounds:
     said: int = 0
     outside: Size = EMPTY
     number: int = 0
-    spoken: set[Role] = field(default_factory=set[Role])
+    spoken: set[str] = field(default_factory=set[str])
 
     def total(self) -> Amounts:
         flow, total = self.flow, NOTHING
@@ -146,17 +146,18 @@ class _Rounds:
         return total
 
     def _phase(self, number: int, phase: Phase) -> Amounts:
-        by_seat = roles(self.flow.members)
-        kinds = Counter(by_seat[seat] for seat in phase.seats)
-        total = NOTHING
-        for role, count in kinds.items():
-            total = total.plus(self._member(number, role).times(count))
-        for role, count in kinds.items():
+        members, total = self.flow.members, NOTHING
+        by_seat = [kind for kind, member in enumerate(members) for _ in range(member.count)]
+        kinds = Counter(by_seat[seat - 1] for seat in phase.seats)
+        for kind, count in kinds.items():
+            total = total.plus(self._member(number, members[kind].role).times(count))
+        for kind, count in kinds.items():
+            role = members[kind].role
             head = _HEAD + len(role.name.encode())
             text = reply(self.models.text(role, self.flow.model))
             self._post(count, text.plus(Size(0, head // 2, head)))
             if phase.part != "review":
-                self.spoken.add(role)
+                self.spoken.add(role.name)
         return total
 
     def _post(self, count: int, one: Size) -> None:
@@ -206,7 +207,7 @@ class _Rounds:
             size = size.plus(words.of(role.system))
         fixed = _INTRODUCTION + len(role.name.encode()) + _INSTRUCTION
         size = size.plus(Size(0, fixed // 2, fixed))
-        if role in self.spoken:
+        if role.name in self.spoken:
             size = size.plus(text).plus(known("\n\nYour last solution:\n"))
         if self.flow.ceo is not None:
             size = size.plus(_clipped(DIRECTION_TOKENS + ASSIGNMENT_TOKENS + 10))

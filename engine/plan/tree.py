@@ -147,16 +147,19 @@ class Walk:
     # --- agents ----------------------------------------------------------------------------------
 
     def _agent(self, flow: Flow, role: Role, place: Place, given: Given) -> Node:
-        if role.budget is not None:
+        each = {"attempt", "attempts"} <= role.takes
+        times = max(1, given.width) if each else 1
+        if role.budget is not None and not each:
             bare = Agent(flow.label, flow.place, replace(role, budget=None))
             return self._limited(Limited(flow.label, flow.place, bare, role.budget), place, given)
         one = self._asked(role, place, given)
-        each = {"attempt", "attempts"} <= role.takes
-        times = max(1, given.width) if each else 1
+        if role.budget is not None:  # of each agent, and there is one for each attempt
+            one = place.within(role.budget).own.clip(one)
         gives = replace(self._given_by(role, given), width=times)
         judging = judged(self.models, place.topic, gives, times, times)
         amounts = one.times(times).at_least(one).plus(judging)
-        return self._leaf(flow, place, given, amounts, gives)
+        made = self._leaf(flow, place, given, amounts, gives)
+        return made if role.budget is None else self._kept(made)
 
     def _asked(self, role: Role, place: Place, given: Given) -> Amounts:
         view, sizes = place.topic.view()

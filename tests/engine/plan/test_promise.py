@@ -114,6 +114,11 @@ role chief {{
   output     = {{ size: int, stop: bool }}
   max_output = 40 tokens
 }}
+role poor {{
+  prompt     = \"\"\"{{{{ attempt.answer }}}} among {{{{ attempts | bullets }}}}\"\"\"
+  max_output = 60 tokens
+  budget     = [700 tokens]
+}}
 role assessor {{
   prompt     = \"\"\"{{{{ attempt.answer }}}} {{{{ attempt.evidence }}}} {{{{ team.digest }}}}\"\"\"
   output     = {{ accepted: bool, advice: text, grade: int }}
@@ -151,6 +156,7 @@ LEAVES = st.sampled_from(
         "team(3, order = in_turn, rounds = 4, until = plateau(1))",
         "team(3, members = [1 of capped, 2 of shaped], rounds = 3)",
         "capped",
+        "parallel(3) of writer -> poor -> joiner",
         "team(2, cycles = 2, evaluate = writer, until = accepted)",
         'team(2, cycles = 2, rounds = 1, recruit = casting, evaluate = assessor, execute = contains("yes"))',
         'team(3, cycles = 4, order = solver_first, sees = own, execute = contains("yes"), until = consensus)',
