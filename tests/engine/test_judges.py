@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio.testing
 
-from podium.dsl.compile import check
+from podium.dsl.compile import Choice, check, compile_run
 from podium.dsl.library import MemoryLibrary
 from podium.dsl.source import Source
 from podium.engine import Engine
@@ -14,6 +14,8 @@ from podium.engine.call import ModelCall
 from podium.engine.outcome import Exhausted, Passed, Stopped
 from podium.engine.result import RunResult
 from podium.engine.testing import Say, ScriptedClient
+from podium.engine.testing.faults import Crash, Placed, Schedule
+from podium.engine.testing.simulate import simulate
 
 PROGRAM = """
 model m { endpoint = openai("m", base_url = "http://127.0.0.1:1"), price = none }
@@ -198,3 +200,23 @@ def test_a_judge_of_the_authors_family_warns() -> None:
     }
     assert "W601" in codes[same]
     assert "W601" not in codes[text()]
+
+
+@pytest.mark.parametrize(
+    ("verify", "flow"),
+    [
+        ("judge(by = referee)", "parallel(6, stop = first_pass) of writer"),
+        ("panel(by = [2 of referee])", "parallel(2) of team(2, members = [2 of writer]) -> best"),
+        ("judge(by = referee, against = baseline)", "fallback of [writer, writer, writer]"),
+        ('all_of(judge(by = referee), contains("score"))', "parallel(4) of writer -> best"),
+    ],
+)
+@pytest.mark.parametrize("budget", ["[7 calls]", "[40 calls, 30s]"])
+def test_no_promise_is_broken_by_judges_short_budgets_and_a_crash(
+    verify: str, flow: str, budget: str
+) -> None:
+    source = Source("x.team", text(verify, more='baseline = "z"', flow=flow, budget=budget))
+    program, _ = compile_run(source, MemoryLibrary(), Choice())
+    simulation = simulate(program, schedule=Schedule(7, (Placed(Crash(9), 0.0),)))
+    assert not simulation.violations, simulation.told()
+    assert simulation.error is None
