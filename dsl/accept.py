@@ -13,6 +13,7 @@ from .bounds import bounds
 from .conditions import names
 from .draft import Draft, default_model, nodes, roles, used_models
 from .evaluate import Evaluator
+from .model import Model
 from .problem import Label
 from .program import (
     Agent,
@@ -20,7 +21,6 @@ from .program import (
     Fallback,
     Flow,
     ForEach,
-    Model,
     Parallel,
     Reduce,
     Repeat,

@@ -5,9 +5,10 @@ from dataclasses import replace
 from .budgets import tighter
 from .draft import Draft, nodes, roles
 from .evaluate import Evaluator
+from .model import Model
 from .nouns import SOME_PRICE
 from .problem import Label
-from .program import Budget, Flow, Limited, Model, Parallel, subflows
+from .program import Budget, Flow, Limited, Parallel, subflows
 from .reading import written
 from .source import EXPRESSION, Place
 from .values import Quantity

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from .bounds import bounds
 from .draft import EMBEDDED, Draft, nodes, roles
 from .evaluate import Evaluator
+from .model import Model
 from .problem import Label
-from .program import Budget, Limited, Model, Reduce, Verifier
+from .program import Budget, Limited, Reduce, Verifier
 from .source import Place
 
 # --- judges --------------------------------------------------------------------------------------

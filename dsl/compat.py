@@ -4,7 +4,8 @@
 the engine's own, which say the same in other words: a role here is a name, a cap and a sampling.
 """
 
-from .program import Ceo, Member, Role, Sampling, Slot, Team, Template
+from .model import Sampling
+from .program import Ceo, Member, Role, Slot, Team, Template
 from .source import Place
 
 MAS_TTS_ROUNDS = 3

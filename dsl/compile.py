@@ -12,13 +12,14 @@ from .evaluate import Evaluator
 from .helpful import helpful, slips
 from .later import refuse_later
 from .library import Library, LibraryError
+from .model import Model
 from .names import did_you_mean, either
 from .params import in_force, set_params
 from .parse import parse_expression
 from .permission import REFUSALS, permits, require
 from .problem import Problem, ProgramError, has_errors, whole
 from .problem_sets import SOME_TASK, is_file, of_family, of_lines
-from .program import Budget, Clock, Model, Program
+from .program import Budget, Clock, Program
 from .scope import Files
 from .source import EXPRESSION, Place, Source
 from .tried import Experiment, TestCase

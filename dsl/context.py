@@ -6,8 +6,9 @@ from typing import NamedTuple, Protocol
 
 from . import syntax
 from .library import Library
+from .model import Model
 from .problem import Label, Severity
-from .program import Flow, Model
+from .program import Flow
 from .shapes import Shapes
 from .source import Place
 from .types import Type

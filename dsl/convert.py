@@ -3,8 +3,9 @@
 from .budgets import bare_number, minutes_or_millions, whole_budget
 from .calls import Form
 from .context import Context
+from .model import Model
 from .names import either, near
-from .program import Agent, Budget, Flow, Model, Role, Template, Text, Tool, Verifier
+from .program import Agent, Budget, Flow, Role, Template, Text, Tool, Verifier
 from .reading import show
 from .shapes import stand_in, unwrapped
 from .source import Place

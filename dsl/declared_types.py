@@ -5,7 +5,8 @@ from typing import Literal
 from . import syntax
 from .context import Context
 from .names import did_you_mean
-from .program import OutputField, Scalar
+from .program import OutputField
+from .quantity import Scalar
 from .types import ANY, BOOL, TEXT, WRITTEN, ListOf, Number, Type, Words, either
 from .values import BAD, Items, Schema, Scope, Value, type_of
 

@@ -7,16 +7,14 @@ from .budgets import tighter
 from .convert import budget_of, flow_of
 from .evaluate import Evaluator
 from .fields import got
+from .model import Endpoint, Model, Price
 from .program import (
     Agent,
     Budget,
     Clock,
-    Endpoint,
     Flow,
     ForEach,
-    Model,
     OnExhausted,
-    Price,
     Role,
     Route,
     Team,

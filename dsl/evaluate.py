@@ -33,8 +33,9 @@ from .fields import Got, declared_noun, got, is_readable, missing, noun_fields
 from .forms import has_form
 from .kinds import KINDS
 from .library import Library, LibraryError, resolve
+from .model import Endpoint, Model
 from .problem import MOST_REPORTS, Edit, Label, Problem, Severity
-from .program import Endpoint, Flow, Limited, Model, Verifier
+from .program import Flow, Limited, Verifier
 from .reading import show
 from .scope import Files
 from .shapes import Shapes, stand_in

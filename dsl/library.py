@@ -7,7 +7,8 @@ from posixpath import dirname, join, normpath
 from typing import Protocol
 
 from .names import did_you_mean
-from .program import Scalar, Task
+from .program import Task
+from .quantity import Scalar
 from .source import Source
 
 

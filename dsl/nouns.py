@@ -8,21 +8,10 @@ from . import prefixes, prices, tools
 from .context import Context
 from .convert import budget_of
 from .fields import Got
-from .program import (
-    Budget,
-    Endpoint,
-    Limits,
-    Model,
-    OutputField,
-    Price,
-    Rent,
-    Role,
-    Sampling,
-    Scalar,
-    Template,
-    Text,
-)
+from .model import Endpoint, Limits, Model, Price, Rent, Sampling
+from .program import Budget, OutputField, Role, Template, Text
 from .prompts import roots
+from .quantity import Scalar
 from .reading import as_int, as_text, as_word, items, scalar, setting, show
 from .shapes import SOME_OUTPUT
 from .source import Place

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 from .arguments import rule
 from .evaluate import Evaluator
+from .model import Model
 from .names import did_you_mean
 from .parse import parse_expression
 from .problem import Label, Problem, has_errors, whole
-from .program import Model, Role, Scalar, Verifier
+from .program import Role, Verifier
+from .quantity import Scalar
 from .reading import scalar, written
 from .source import Place, Source
 from .types import ANY, TEXT, Type, Words, describe, example, options

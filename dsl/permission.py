@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from .draft import Draft, tools_of, verifiers
 from .evaluate import Ask, Evaluator
-from .program import EnvRef, Model, Tool
+from .model import EnvRef, Model
+from .program import Tool
 from .verifiers import DEFAULT_HOST, VENDOR_HOST, host_of, is_loopback
 
 Allow = Callable[[str, str], bool]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from .context import Context
-from .program import Endpoint, Model, Price
+from .model import Endpoint, Model, Price
 
 PRICE_OF = "price of "  # begins the names of such texts
 

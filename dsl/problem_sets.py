@@ -13,7 +13,8 @@ from posixpath import basename
 
 from .context import Context
 from .library import LibraryError
-from .program import Scalar, Task, Verifier
+from .program import Task, Verifier
+from .quantity import Scalar
 from .source import Place
 from .types import TASK
 from .values import BAD, Json, Tasks, Unknown, Value

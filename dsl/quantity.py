@@ -8,6 +8,9 @@ import re
 from datetime import date
 from decimal import Decimal
 
+Scalar = str | int | float | bool | None
+"""What a literal gives, and a parameter takes."""
+
 _FACTORS = {"k": 10**3, "M": 10**6, "B": 10**9}
 _UNITS = {
     "ms": Decimal("0.001"),

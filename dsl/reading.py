@@ -1,7 +1,8 @@
 """Values in sentences, as one writes them, and read back once their type was checked."""
 
 from .calls import Form
-from .program import Budget, Clock, Scalar
+from .program import Budget, Clock
+from .quantity import Scalar
 from .types import describe
 from .values import (
     Dimension,

@@ -11,7 +11,8 @@ from .kinds import PASS_NAMES
 from .library import LibraryError
 from .problem import Problem
 from .problem_sets import of_family
-from .program import Compare, Condition, Scalar, Task, Verifier
+from .program import Compare, Condition, Task, Verifier
+from .quantity import Scalar
 from .reading import as_text, as_word
 from .types import TASK
 from .values import BAD, Json, Later, Noun, Row, RowSet, Scope, Tasks, Unknown, Value, is_condition

@@ -8,10 +8,11 @@ from . import compat, prefixes
 from .conditions import names, only
 from .context import Bound, Context
 from .kinds import TEAM_CONDITION_NAMES
+from .model import Model
 from .names import either
 from .nouns import seen
 from .problem import Label
-from .program import Ceo, Condition, Member, Model, Role, Team, Verifier
+from .program import Ceo, Condition, Member, Role, Team, Verifier
 from .reading import as_int, as_word, items, setting
 from .shapes import SOME_OUTPUT, stand_in
 from .types import ROLE

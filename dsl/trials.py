@@ -10,19 +10,10 @@ from .draft import Draft, is_abstract, nodes, roles
 from .evaluate import Evaluator
 from .fields import Got, got
 from .kinds import TEST_NAMES
+from .model import Model
 from .names import did_you_mean, near
 from .problem import Label, has_errors
-from .program import (
-    Budget,
-    Compare,
-    Condition,
-    Flow,
-    Model,
-    OutputField,
-    Role,
-    Task,
-    Verifier,
-)
+from .program import Budget, Compare, Condition, Flow, OutputField, Role, Task, Verifier
 from .reading import as_int, items, scalar, show
 from .shapes import SOME_OUTPUT
 from .source import Place

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from .program import Budget, Condition, Flow, Scalar, Task
+from .program import Budget, Condition, Flow, Task
+from .quantity import Scalar
 from .source import Place
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeGuard
 
-from . import program, syntax, tried
+from . import model, program, syntax, tried
 from .calls import Form
 from .kinds import KINDS, Spec
 from .source import Place, Source, Span
@@ -278,9 +278,9 @@ Value = (
     | Wrapper
     | Form
     | ModuleName
-    | program.EnvRef
-    | program.Endpoint
-    | program.Model
+    | model.EnvRef
+    | model.Endpoint
+    | model.Model
     | program.Role
     | program.Verifier
     | program.Tool
@@ -325,10 +325,10 @@ _TYPES: tuple[tuple[tuple[type, ...], Type], ...] = (
     ((program.Template,), PROMPT),
     ((program.Budget,), BUDGET),
     ((program.Clock,), CLOCK),
-    ((program.Endpoint,), ENDPOINT),
-    ((program.EnvRef,), ENV),
+    ((model.Endpoint,), ENDPOINT),
+    ((model.EnvRef,), ENV),
     ((tried.Fault,), FAULT),
-    ((program.Model,), Plain("model")),
+    ((model.Model,), Plain("model")),
     ((program.Role,), Plain("role")),
     ((program.Verifier,), VERIFIER),
     ((program.Tool,), TOOL),

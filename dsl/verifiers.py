@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 from .calls import FINAL
 from .context import Bound, Context
 from .judging import judges
-from .program import Endpoint, EnvRef, Plateau, Scalar, Tool, Verifier
+from .model import Endpoint, EnvRef
+from .program import Plateau, Tool, Verifier
+from .quantity import Scalar
 from .reading import amount, as_int, as_number, as_text, as_word, items, scalar, show
 from .types import CONDITION, ENDPOINT, ENV, TEXT, TOOL, VERIFIER, Setting
 from .values import BAD, Items, Policy, Quantity, Unknown, Value

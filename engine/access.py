@@ -8,8 +8,9 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import anyio
 
+from podium.dsl.model import Model
 from podium.dsl.problem import Problem, ProgramError
-from podium.dsl.program import Model, Program, Task
+from podium.dsl.program import Program, Task
 
 from .admit import Admission
 from .agent.act import DEFAULT_WINDOW

@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-from podium.dsl.program import Endpoint, Model, Sampling, Task, Tool, Verifier
+from podium.dsl.model import Endpoint, Model, Sampling
+from podium.dsl.program import Task, Tool, Verifier
 
 from .value import Json, Verdict, verdict_body, verdict_from
 

@@ -19,7 +19,7 @@ from typing import Protocol, assert_never, runtime_checkable
 import anyio
 import anyio.lowlevel
 
-from podium.dsl.program import Model, Price
+from podium.dsl.model import Model, Price
 
 from .admit import Admission, Grant, Waiting, verifier_pool
 from .call import (

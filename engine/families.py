@@ -14,7 +14,8 @@ from typing import Any, cast
 
 from podium.dsl.library import ArgumentError, LibraryError, no_family
 from podium.dsl.names import did_you_mean
-from podium.dsl.program import Scalar, Task
+from podium.dsl.program import Task
+from podium.dsl.quantity import Scalar
 
 
 @dataclass(frozen=True, slots=True)

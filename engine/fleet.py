@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from math import inf
 from typing import Literal
 
-from podium.dsl.program import Limits
+from podium.dsl.model import Limits
 
 from .call import CallError, Outage, Replica
 from .clients.gauges import Load

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from podium.dsl.library import LibraryError, resolve, standard
 from podium.dsl.prices import text_name
-from podium.dsl.program import Scalar, Task
+from podium.dsl.program import Task
+from podium.dsl.quantity import Scalar
 from podium.dsl.source import Source
 
 from . import families

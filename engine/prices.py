@@ -13,8 +13,8 @@ from importlib.metadata import version
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from podium.dsl.model import Price
 from podium.dsl.prices import written
-from podium.dsl.program import Price
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelPrice, TieredPrices

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from podium.dsl.program import Model
+from podium.dsl.model import Model
 
 from .event import RENT_AHEAD_S, Rented
 from .guard import Lease

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 import anyio
 import anyio.lowlevel
 
-from podium.dsl.program import Model, Program
+from podium.dsl.model import Model
+from podium.dsl.program import Program
 
 from .call import CallError, ModelCall, ModelReply, Replica, VerifierCall
 from .event import AccountOpened, CallAnswered, CallFailed, CallIntended, Decided, Ordered, Stamped

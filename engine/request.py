@@ -11,8 +11,9 @@ from typing import Any
 from podium.dsl import prices
 from podium.dsl.compile import Choice, compile_run
 from podium.dsl.library import Library
+from podium.dsl.model import Endpoint, EnvRef, Model, Price
 from podium.dsl.problem import Problem, ProgramError
-from podium.dsl.program import Budget, Clock, Endpoint, EnvRef, Model, Price, Program
+from podium.dsl.program import Budget, Clock, Program
 from podium.dsl.source import Source
 
 from .clock import clock_of

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 import orjson
 
-from podium.dsl.program import Price
+from podium.dsl.model import Price
 
 from .call import CallError, Message, ModelCall, ModelReply, Offer, Usage
 from .ledger import NOTHING, Amount

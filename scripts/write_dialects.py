@@ -80,7 +80,7 @@ client has gone; llama.cpp closes each connection.
 ```python
 import anyio
 
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.model import Endpoint, Model
 from podium.engine.call import CallError, Message, ModelCall
 from podium.engine.clients.http import HttpClient
 from podium.engine.testing import Says, dialect

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from podium.dsl.library import ArgumentError
 from podium.dsl.names import did_you_mean
-from podium.dsl.program import Scalar
+from podium.dsl.quantity import Scalar
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from functools import lru_cache
 
 import orjson
 
-from podium.dsl.program import Program, Role, Sampling
+from podium.dsl.model import Sampling
+from podium.dsl.program import Program, Role
 
 from ..call import BudgetExhausted, CallError, Message, ModelCall, ModelReply, Offer
 from ..value import Attempt, Json

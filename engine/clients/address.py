@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-from podium.dsl.program import Endpoint, EnvRef
+from podium.dsl.model import Endpoint, EnvRef
 from podium.dsl.verifiers import VENDOR_HOST
 
 from ..call import CallError

@@ -20,7 +20,7 @@ from typing import Any, Self
 import anyio
 import orjson
 
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.model import Endpoint, Model
 
 from ..call import CallError, ModelCall, ModelReply, Replica
 from ..plain import excerpt

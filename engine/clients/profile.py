@@ -5,7 +5,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, get_args, get_type_hints
 
-from podium.dsl.program import Sampling, Scalar
+from podium.dsl.model import Sampling
+from podium.dsl.quantity import Scalar
 
 from .dialects import ALL, HELP, PROFILES, Profile
 

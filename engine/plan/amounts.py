@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from podium.dsl.program import Price
+from podium.dsl.model import Price
 
 from ..tokens import micro_of
 

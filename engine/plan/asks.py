@@ -6,7 +6,8 @@ from typing import NamedTuple
 import orjson
 
 from podium.dsl.bounds import asks
-from podium.dsl.program import OutputField, Price, Program, Role
+from podium.dsl.model import Price
+from podium.dsl.program import OutputField, Program, Role
 
 from ..agent.act import DEFAULT_SYSTEM, DEFAULT_WINDOW, cap_of
 from ..agent.prompt import CLIP_BYTES_PER_TOKEN

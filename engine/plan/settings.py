@@ -5,6 +5,7 @@ Values are those in force, as JSON values: tokens and counts are numbers, a cond
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from podium.dsl.model import Model, Price, Rent
 from podium.dsl.program import (
     Agent,
     AllOf,
@@ -16,14 +17,11 @@ from podium.dsl.program import (
     Fallback,
     Flag,
     Limited,
-    Model,
     Not,
     Parallel,
     Plateau,
-    Price,
     Program,
     Reduce,
-    Rent,
     Repeat,
     Role,
     Team,

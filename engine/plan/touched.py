@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from podium.dsl.draft import tools_of
+from podium.dsl.model import EnvRef, Model
 from podium.dsl.permission import mcp_ask
 from podium.dsl.prices import PRICE_OF
-from podium.dsl.program import EnvRef, Flow, Model, Program, Task, Verifier, subflows, verifier_of
+from podium.dsl.program import Flow, Program, Task, Verifier, subflows, verifier_of
 from podium.dsl.verifiers import VENDOR_HOST, host_of
 
 

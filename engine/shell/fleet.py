@@ -9,8 +9,8 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from podium.dsl.model import Endpoint, EnvRef, Model
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import Endpoint, EnvRef, Model
 
 from ..call import CallError, Replica
 from ..clients.gauges import Load

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from podium.dsl.model import Price
 from podium.dsl.names import did_you_mean
-from podium.dsl.program import Budget, Price
+from podium.dsl.program import Budget
 from podium.dsl.source import Source
 from podium.dsl.verifiers import host_of, is_loopback
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from podium.dsl import quantity
-from podium.dsl.program import Budget, Clock, Price
+from podium.dsl.model import Price
+from podium.dsl.program import Budget, Clock
 
 from ..clock import clock_of
 from ..spend import MICRO

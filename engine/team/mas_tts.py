@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from podium.dsl.compat import MAS_TTS_LEAST
-from podium.dsl.program import Sampling
+from podium.dsl.model import Sampling
 
 from ..call import Message
 

@@ -13,7 +13,7 @@ from math import inf
 import anyio
 import anyio.lowlevel
 
-from podium.dsl.program import Model
+from podium.dsl.model import Model
 
 from ..call import CallError, Finish, ModelCall, ModelReply, Replica, Usage
 from ..clients.gauges import Load

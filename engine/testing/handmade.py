@@ -2,16 +2,14 @@
 
 from dataclasses import replace
 
+from podium.dsl.model import Endpoint, Model, Price
 from podium.dsl.program import (
     Agent,
     Branch,
     Ceo,
-    Endpoint,
     Flow,
     Member,
-    Model,
     Parallel,
-    Price,
     Program,
     Reduce,
     Role,

@@ -17,7 +17,8 @@ from typing import TypeVar, cast
 
 import anyio
 
-from podium.dsl.program import Model, Program, Task
+from podium.dsl.model import Model
+from podium.dsl.program import Program, Task
 
 from ..call import (
     BudgetExhausted,

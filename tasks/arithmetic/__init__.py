@@ -4,7 +4,8 @@ import re
 from decimal import Decimal, InvalidOperation
 from random import Random
 
-from podium.dsl.program import Compare, Scalar, Task, Verifier
+from podium.dsl.program import Compare, Task, Verifier
+from podium.dsl.quantity import Scalar
 from podium.engine.value import Attempt, Verdict
 from podium.engine.verify import answered, numbers
 

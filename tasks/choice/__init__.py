@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from podium.dsl.library import ArgumentError
 from podium.dsl.names import did_you_mean
-from podium.dsl.program import Scalar, Task, Verifier
+from podium.dsl.program import Task, Verifier
+from podium.dsl.quantity import Scalar
 from podium.engine.clients.loose import mapping, sequence
 
 from ..arguments import Text, Truth, Whole, only, truth, whole_number

@@ -12,7 +12,8 @@ from typing import Any
 
 from podium.dsl.library import ArgumentError
 from podium.dsl.names import did_you_mean
-from podium.dsl.program import Compare, Scalar, Task, Verifier
+from podium.dsl.program import Compare, Task, Verifier
+from podium.dsl.quantity import Scalar
 from podium.engine.clients.loose import mapping
 from podium.engine.value import Attempt, Verdict
 

@@ -12,7 +12,8 @@ from itertools import combinations
 from typing import Any, cast
 
 from podium.dsl.library import ArgumentError
-from podium.dsl.program import Compare, Scalar, Task, Verifier
+from podium.dsl.program import Compare, Task, Verifier
+from podium.dsl.quantity import Scalar
 from podium.engine.agent.shape import objects
 from podium.engine.clients.loose import sequence
 from podium.engine.value import Attempt, Json, Verdict

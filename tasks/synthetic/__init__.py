@@ -10,7 +10,8 @@ from hashlib import blake2b
 from statistics import NormalDist
 
 from podium.dsl.library import ArgumentError
-from podium.dsl.program import Compare, Scalar, Task, Verifier
+from podium.dsl.program import Compare, Task, Verifier
+from podium.dsl.quantity import Scalar
 from podium.engine.testing.agents import power_law
 from podium.engine.value import Attempt, Verdict
 

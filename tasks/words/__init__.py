@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from podium.dsl.program import Compare, Scalar, Task, Verifier
+from podium.dsl.program import Compare, Task, Verifier
+from podium.dsl.quantity import Scalar
 from podium.engine.value import Attempt, Verdict
 
 from ..arguments import Whole, only, whole_number

@@ -23,7 +23,8 @@ from statistics import mean
 
 import anyio
 
-from podium.dsl.program import Endpoint, Model, Program
+from podium.dsl.model import Endpoint, Model
+from podium.dsl.program import Program
 from podium.engine import Engine
 from podium.engine.admit import Admission
 from podium.engine.call import Message, ModelCall, ModelReply, Replica

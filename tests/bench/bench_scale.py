@@ -35,7 +35,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import orjson
 
-from podium.dsl.program import Endpoint
+from podium.dsl.model import Endpoint
 from podium.engine import CallAnswered, CallIntended
 from podium.engine.admit import Grant, Queue, admit
 from podium.engine.call import Message, ModelCall, ModelReply, Replica, Usage, reply_body

@@ -22,7 +22,8 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 
-from podium.dsl.program import Limits, Program
+from podium.dsl.model import Limits
+from podium.dsl.program import Program
 from podium.engine import Engine
 from podium.engine.call import ModelCall
 from podium.engine.store import Store

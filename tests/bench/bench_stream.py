@@ -23,7 +23,7 @@ import aiohttp
 import anyio
 import orjson
 
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.model import Endpoint, Model
 from podium.engine.call import Message, ModelCall
 from podium.engine.clients.http import HttpClient
 

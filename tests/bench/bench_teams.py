@@ -22,16 +22,8 @@ from statistics import mean, stdev
 import anyio
 import trio.testing
 
-from podium.dsl.program import (
-    Ceo,
-    Flow,
-    Limits,
-    Price,
-    Program,
-    Repeat,
-    Task,
-    Verifier,
-)
+from podium.dsl.model import Limits, Price
+from podium.dsl.program import Ceo, Flow, Program, Repeat, Task, Verifier
 from podium.engine import Engine
 from podium.engine.ledger import Amount
 from podium.engine.testing import ScriptedClient, Server, Simulation, simulate

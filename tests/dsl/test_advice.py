@@ -5,7 +5,7 @@ import pytest
 from podium.dsl.advice import family
 from podium.dsl.compile import check
 from podium.dsl.library import MemoryLibrary
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.model import Endpoint, Model
 from podium.dsl.source import Source
 
 NOUNS = '''

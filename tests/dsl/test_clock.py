@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from podium.dsl.compile import Choice, check, compile_run
 from podium.dsl.format import format_text
 from podium.dsl.library import MemoryLibrary
+from podium.dsl.model import Endpoint, Model
 from podium.dsl.problem import ProgramError, apply
-from podium.dsl.program import Clock, Endpoint, Model
+from podium.dsl.program import Clock
 from podium.dsl.source import Source
 
 SEVEN = Clock(7, 0)

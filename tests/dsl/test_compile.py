@@ -12,22 +12,19 @@ from podium.dsl.calls import FLOW_FORMS
 from podium.dsl.compile import Choice, check, compile_run
 from podium.dsl.kinds import KINDS
 from podium.dsl.library import MemoryLibrary
+from podium.dsl.model import Endpoint, Limits, Model, Price
 from podium.dsl.problem import Problem, ProgramError
 from podium.dsl.program import (
     Agent,
     AllOf,
     Budget,
     Compare,
-    Endpoint,
     FilterCall,
     Flag,
     Flow,
     Limited,
-    Limits,
-    Model,
     OutputField,
     Parallel,
-    Price,
     Program,
     Reduce,
     Repeat,

@@ -5,8 +5,8 @@ import pytest
 from podium.dsl.compile import Choice, compile_run
 from podium.dsl.format import format_text
 from podium.dsl.library import MemoryLibrary
+from podium.dsl.model import Price
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import Price
 from podium.dsl.source import Source
 
 TIERS = """[

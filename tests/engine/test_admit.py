@@ -10,7 +10,8 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.dsl.program import Endpoint, Task, Verifier
+from podium.dsl.model import Endpoint
+from podium.dsl.program import Task, Verifier
 from podium.engine.admit import MOVES, Admission, Grant, Queue, Waiting, admit
 from podium.engine.call import (
     BudgetExhausted,

@@ -8,7 +8,8 @@ import anyio
 import pytest
 import trio.testing
 
-from podium.dsl.program import Endpoint, Limits, Model, Price, Task, Verifier
+from podium.dsl.model import Endpoint, Limits, Model, Price
+from podium.dsl.program import Task, Verifier
 from podium.engine.admit import Admission
 from podium.engine.call import (
     BudgetExhausted,

@@ -11,8 +11,8 @@ import pytest
 import trio.testing
 
 import podium.engine
+from podium.dsl.model import Model
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import Model
 from podium.engine import Engine, Run
 from podium.engine.call import CallError, ModelCall, ModelReply, Replica
 from podium.engine.event import CallAnswered, NodeEnded

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.dsl.program import Endpoint, EnvRef, Limits
+from podium.dsl.model import Endpoint, EnvRef, Limits
 from podium.engine.call import CallError, FailureKind, Outage, Replica
 from podium.engine.fleet import Fleet
 from podium.engine.rates import Window

@@ -7,7 +7,7 @@ import anyio
 import pytest
 import trio.testing
 
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.model import Endpoint, Model
 from podium.engine.admit import Admission
 from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica
 from podium.engine.clients.gauges import Load

@@ -10,7 +10,8 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.dsl.program import Budget, Endpoint, Model, Program, Task
+from podium.dsl.model import Endpoint, Model
+from podium.dsl.program import Budget, Program, Task
 from podium.engine import Engine
 from podium.engine.admit import Admission, Grant, Queue, Waiting, admit
 from podium.engine.call import CallError, Message, ModelCall, Replica

@@ -6,7 +6,8 @@ import anyio
 import pytest
 import trio.testing
 
-from podium.dsl.program import Budget, Fallback, Limited, OnExhausted, Price, Repeat, Verifier
+from podium.dsl.model import Price
+from podium.dsl.program import Budget, Fallback, Limited, OnExhausted, Repeat, Verifier
 from podium.engine.call import ModelCall
 from podium.engine.event import AccountOpened, NodeEnded
 from podium.engine.ledger import Amount

@@ -10,9 +10,10 @@ import pytest
 from podium.dsl.changes import changes
 from podium.dsl.compile import Choice, check, compile_run
 from podium.dsl.library import MemoryLibrary
+from podium.dsl.model import Endpoint, Model, Price
 from podium.dsl.prices import PRICE_OF, from_json, text_name, to_json, written
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import Endpoint, Model, Price, Program
+from podium.dsl.program import Program
 from podium.dsl.source import Source
 from podium.engine.library import DiskLibrary, StoredLibrary
 from podium.engine.plan.settings import of_models

@@ -6,7 +6,8 @@ from itertools import product
 import anyio
 import pytest
 
-from podium.dsl.program import Budget, OnExhausted, Price, Program, Rent
+from podium.dsl.model import Price, Rent
+from podium.dsl.program import Budget, OnExhausted, Program
 from podium.engine import Engine
 from podium.engine.event import Ordered, Rented, RunEnded, RunStarted
 from podium.engine.fold import fold_for

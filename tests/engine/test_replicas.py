@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import anyio
 import pytest
 
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.model import Endpoint, Model
 from podium.engine.access import door
 from podium.engine.call import CallError, ModelCall, ModelReply, Replica
 from podium.engine.event import CallFailed, CallIntended, NodeEnded, Ordered, Stamped

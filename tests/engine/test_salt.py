@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.dsl.program import Sampling
+from podium.dsl.model import Sampling
 from podium.engine import Engine
 from podium.engine.call import Message, ModelCall, request_digest
 from podium.engine.salt import salt

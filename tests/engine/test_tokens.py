@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.dsl.program import Price
+from podium.dsl.model import Price
 from podium.engine.call import (
     CallError,
     Message,

@@ -20,7 +20,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.dsl.program import Endpoint, EnvRef, Model, Sampling
+from podium.dsl.model import Endpoint, EnvRef, Model, Sampling
 from podium.engine import Engine
 from podium.engine.admit import Admission
 from podium.engine.call import CallError, Message, ModelCall, Offer, Replica

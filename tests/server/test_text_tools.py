@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from podium.dsl.program import Endpoint, Model, Price, Sampling
+from podium.dsl.model import Endpoint, Model, Price, Sampling
 from podium.engine.call import Message, ModelCall, Offer, ToolCall
 from podium.engine.clients.http import HttpClient
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 import trio.testing
 
-from podium.dsl.program import Budget, OutputField, Sampling
+from podium.dsl.model import Sampling
+from podium.dsl.program import Budget, OutputField
 from podium.engine.agent import cap_of, seed_of, window_of
 from podium.engine.agent.act import merged
 from podium.engine.outcome import Exhausted, Failed, Finished

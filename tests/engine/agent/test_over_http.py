@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from podium.dsl.program import Endpoint, Model, Program, Scalar, Tool
+from podium.dsl.model import Endpoint, Model
+from podium.dsl.program import Program, Tool
+from podium.dsl.quantity import Scalar
 from podium.engine import Engine
 from podium.engine.clients.dialects import PROFILES
 from podium.engine.testing.dialects import dialect

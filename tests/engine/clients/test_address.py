@@ -2,7 +2,7 @@
 
 import pytest
 
-from podium.dsl.program import Endpoint, EnvRef
+from podium.dsl.model import Endpoint, EnvRef
 from podium.engine.call import CallError
 from podium.engine.clients.address import address
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.dsl.program import Endpoint, Sampling
+from podium.dsl.model import Endpoint, Sampling
 from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica, Usage
 from podium.engine.clients.body import droppable, request, without
 from podium.engine.clients.chat import Collector

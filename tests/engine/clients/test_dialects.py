@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.dsl.program import Endpoint, Model, Scalar
+from podium.dsl.model import Endpoint, Model
+from podium.dsl.quantity import Scalar
 from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica, Usage
 from podium.engine.clients import body
 from podium.engine.clients.chat import Collector

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.model import Endpoint, Model
 from podium.engine.call import Message, ModelCall, Replica
 from podium.engine.clients.dialects import PROFILES
 from podium.engine.clients.gauges import Load, load_of, tokens_of

@@ -11,7 +11,7 @@ import anyio.abc
 import orjson
 import pytest
 
-from podium.dsl.program import Endpoint, EnvRef, Limits, Model, Sampling
+from podium.dsl.model import Endpoint, EnvRef, Limits, Model, Sampling
 from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica, Usage
 from podium.engine.clients.http import HttpClient
 from podium.engine.clients.wire import Wire

@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.dsl.program import Endpoint, Model, Sampling
+from podium.dsl.model import Endpoint, Model, Sampling
 from podium.engine.call import CallError, Message, ModelCall, ModelReply, Replica
 from podium.engine.clients import local
 from podium.engine.clients.http import HttpClient

@@ -10,7 +10,8 @@ import pytest
 
 from podium.dsl.compile import Choice, compile_run
 from podium.dsl.library import MemoryLibrary
-from podium.dsl.program import Endpoint, Model, Scalar
+from podium.dsl.model import Endpoint, Model
+from podium.dsl.quantity import Scalar
 from podium.dsl.source import Source
 from podium.engine.call import CallError, Message, ModelCall, Replica
 from podium.engine.clients import http, profile

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.dsl.program import Endpoint
+from podium.dsl.model import Endpoint
 from podium.engine.call import (
     Message,
     ModelCall,

@@ -6,6 +6,7 @@ from functools import reduce
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from podium.dsl.model import Price
 from podium.dsl.program import (
     Branch,
     Budget,
@@ -17,7 +18,6 @@ from podium.dsl.program import (
     Limited,
     OutputField,
     Parallel,
-    Price,
     Program,
     Repeat,
     Route,

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from podium.dsl.bounds import bounds
+from podium.dsl.model import Price
 from podium.dsl.program import (
     Budget,
     Ceo,
@@ -16,7 +17,6 @@ from podium.dsl.program import (
     Lift,
     Limited,
     OutputField,
-    Price,
     Program,
     Repeat,
     Route,

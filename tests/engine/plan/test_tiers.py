@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.dsl.program import Price
+from podium.dsl.model import Price
 from podium.dsl.source import Source
 from podium.engine.call import Usage
 from podium.engine.plan.amounts import Range, charge

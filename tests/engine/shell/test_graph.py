@@ -7,19 +7,18 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podium.dsl.model import Endpoint, Model
 from podium.dsl.program import (
     Agent,
     Branch,
     Budget,
     Ceo,
-    Endpoint,
     Fallback,
     Flow,
     ForEach,
     Lift,
     Limited,
     Member,
-    Model,
     Parallel,
     Program,
     Reduce,

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.dsl.program import Budget, Price
+from podium.dsl.model import Price
+from podium.dsl.program import Budget
 from podium.engine.request import ModelChoice
 from podium.engine.shell.exits import ShellError
 from podium.engine.shell.inputs import (

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.dsl.program import Agent, Budget, Endpoint, Model, Program, Role, Template
+from podium.dsl.model import Endpoint, Model
+from podium.dsl.program import Agent, Budget, Program, Role, Template
 from podium.dsl.source import Place, Source, Span
 from podium.engine.call import CallError, Usage
 from podium.engine.event import (

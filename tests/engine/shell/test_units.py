@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from podium.dsl.program import Budget, Price
+from podium.dsl.model import Price
+from podium.dsl.program import Budget
 from podium.engine.shell import units
 from podium.engine.shell.exits import ShellError
 

@@ -10,7 +10,8 @@ import trio.testing
 from podium.dsl.bounds import bounds
 from podium.dsl.compile import Choice, check, compile_run
 from podium.dsl.library import MemoryLibrary
-from podium.dsl.program import Program, Sampling, Team
+from podium.dsl.model import Sampling
+from podium.dsl.program import Program, Team
 from podium.dsl.source import Source
 from podium.engine.call import CallError, ModelCall
 from podium.engine.event import NodeEnded

@@ -17,7 +17,8 @@ import anyio
 
 from podium.dsl.compile import Choice, compile_run
 from podium.dsl.library import MemoryLibrary
-from podium.dsl.program import Endpoint, Model, Program
+from podium.dsl.model import Endpoint, Model
+from podium.dsl.program import Program
 from podium.dsl.source import Source
 from podium.engine import Engine, Run
 from podium.engine.call import CallError, ModelCall, ModelReply, Replica, Usage

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.dsl.program import Scalar, Task, Verifier
+from podium.dsl.program import Task, Verifier
+from podium.dsl.quantity import Scalar
 from podium.engine import Engine
 from podium.engine.call import CallError, VerifierCall
 from podium.engine.event import RunStarted

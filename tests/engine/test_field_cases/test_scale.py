@@ -9,7 +9,7 @@ import sys
 import anyio
 import pytest
 
-from podium.dsl.program import Model
+from podium.dsl.model import Model
 from podium.engine import Engine
 from podium.engine.call import ModelCall, ModelReply, Replica, Usage
 from podium.engine.event import NodeEnded, Stamped

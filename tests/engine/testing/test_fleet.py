@@ -5,7 +5,7 @@ from functools import partial
 import anyio
 import pytest
 
-from podium.dsl.program import Endpoint, Limits, Model
+from podium.dsl.model import Endpoint, Limits, Model
 from podium.engine.call import CallError, Message, ModelCall, ModelReply
 from podium.engine.testing import Placed, Schedule, Server, SimulatedFleet, Speech, in_virtual_time
 from podium.engine.testing.faults import Busy, Cut, NoUsage, Outage, Truncated

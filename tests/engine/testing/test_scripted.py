@@ -6,7 +6,8 @@ import anyio
 import pytest
 import trio.testing
 
-from podium.dsl.program import Sampling, Task
+from podium.dsl.model import Sampling
+from podium.dsl.program import Task
 from podium.engine.call import CallError, Message, ModelCall, Usage
 from podium.engine.testing import Fail, Memory, Say, ScriptedClient, play
 from podium.engine.testing.handmade import agent, parallel, program

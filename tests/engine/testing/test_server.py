@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.model import Endpoint, Model
 from podium.engine.call import Message, ModelCall
 from podium.engine.clients.http import HttpClient
 from podium.engine.testing.server import Answer, FakeServer, Seen, always, in_turn
