@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from .places import is_at
+
 
 @dataclass(frozen=True, slots=True)
 class Passed:
@@ -85,8 +87,7 @@ class Named:
         """The account that `shown` gave that name."""
         if shown == f"run {self.name}":
             return self.id
-        is_below = shown == self.name or shown.startswith(f"{self.name}/")
-        return f"{self.id}/{shown}" if is_below else shown
+        return f"{self.id}/{shown}" if is_at(shown, self.name) else shown
 
 
 # What ends a team or a repeat by a rule of its own, before its rounds are over.

@@ -1,4 +1,4 @@
-"""A dict that drops the entries of a part of the tree of addresses without looking at all others."""
+"""What lies where in the tree of addresses, and a dict that drops a part of it without looking at all others."""
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection
@@ -10,6 +10,11 @@ T = TypeVar("T")
 _AFTER = chr(ord("/") + 1)
 # Entries that are gone are looked for once they are more than those that are there, and more than this.
 _FEW = 64
+
+
+def is_at(address: str, place: str) -> bool:
+    """Whether address is place, or lies below it."""
+    return address == place or address.startswith(f"{place}/")
 
 
 class ByPlace(Generic[T]):

@@ -22,6 +22,7 @@ from ..event import (
 )
 from ..fold import fold
 from ..ledger import NOTHING, Account, Amount, Limit
+from ..places import is_at
 
 Promise = Literal[
     "cap", "conservation", "outcomes", "leftover", "termination", "replay", "bill", "bug",
@@ -193,8 +194,7 @@ def _accounts(
             settled[account] = settled.get(account, NOTHING).plus(event.spent)
             account = last[account].parent if account in last else None
     for name, book in last.items():
-        inside = name == run or name.startswith(f"{run}/")
-        if inside and book.spent != (want := settled.get(name, NOTHING)):
+        if is_at(name, run) and book.spent != (want := settled.get(name, NOTHING)):
             yield Violation("conservation", name, f"{book.spent} in the books, {want} settled")
 
 
