@@ -19,6 +19,7 @@ from .called import called
 from .early_view import saved_and_wasted
 from .exits import Exit, ShellError, exit_of
 from .options import DEFAULT_STORE
+from .output import columns
 from .safe import safe, safe_json
 from .session import Ended, Viewing
 from .streams import drop, told
@@ -108,11 +109,8 @@ def answer_text(folded: Fold) -> str | None:
 
 def table_of(rows: tuple[Row, ...]) -> Table:
     """The price table for a terminal."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("node", no_wrap=True)
-    table.add_column("outcome")
-    for name in ("calls", "tokens", "price"):
-        table.add_column(name, justify="right", no_wrap=True)
+    figures = ("calls", "tokens", "price")
+    table = columns(("node", "outcome", *figures), right=figures, wraps=("outcome",))
     for row in rows:
         style = "bold" if row.name == "total" else ""
         table.add_row(*(Text(cell, style=style) for cell in row))

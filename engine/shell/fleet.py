@@ -20,9 +20,9 @@ from .exits import Exit
 from .inputs import Asked
 from .loading import load
 from .options import allow_option, json_option, model_options, settings_option, verbose_option
+from .output import columns, stdout_console
 from .reports import reject
 from .safe import safe_json, safe_line
-from .show import stdout_console
 
 # Without a file there is no flow; the smallest one names the default model, and needs a task.
 _ANY_TASK = "words"
@@ -147,9 +147,7 @@ def _written(endpoint: Endpoint) -> str:
 
 
 def table(rows: list[Row]) -> Table:
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in _HEADS:
-        drawn.add_column(name, justify="right" if name in _HEADS[4:] else "left")
+    drawn = columns(_HEADS, right=_HEADS[4:], wraps=_HEADS)
     for row in rows:
         drawn.add_row(*map(Text, cells(row)))
     return drawn

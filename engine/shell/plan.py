@@ -1,7 +1,6 @@
 """`podium plan`: what a run may cost, before anything is called."""
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +18,7 @@ from .exits import ShellError
 from .inputs import ANYTHING, Asked
 from .loading import load
 from .options import caps_options, json_option, model_options, params_option, settings_option
+from .output import GAP, columns, stdout_console
 from .plan_diff import as_json as diff_json
 from .plan_diff import lines as diff_lines
 from .plan_view import Row, notes, rows, stacked
@@ -26,13 +26,11 @@ from .plan_view import as_json as as_json_of
 from .project import shown
 from .reports import reject
 from .safe import safe, safe_json
-from .terminal import Plain
 from .texts import STDIN
 
 # Without a terminal nothing is cut, and a difference stays readable.
 _UNCUT, _PAGE = 200, 100
 _HEADS = ("part", "agents", "calls", "tokens", "dollars", "time")
-_GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +187,11 @@ def _planned(file: str | None, asked: Asked) -> _Planned:
         return _Planned(program, planned, hint, tuple(shown(loaded.project)))
 
 
-def _console(width: int) -> Console:
-    """Standard output, with colour where a person wants it; so wide where it is no terminal."""
-    wide = None if sys.stdout.isatty() else width
-    return Plain(width=wide)
-
-
 def _show(one: _Planned, *, as_json: bool) -> None:
     if as_json:
         click.echo(safe_json(as_json_of(one.program, one.plan, one.lacks)))
         return
-    console = _console(_UNCUT)
+    console = stdout_console(_UNCUT)
     title = f"Run {safe(one.program.name)}: at least / expected / at most"
     console.print(Text(title, style="bold"))
     draw(console, tuple(rows(one.plan)))
@@ -220,16 +212,13 @@ def draw(console: Console, each: Sequence[Row]) -> None:
 
 def width_of(each: Sequence[Row]) -> int:
     """How many columns the table takes."""
-    columns = zip(_HEADS, *each, strict=True)
-    return sum(max(map(len, column)) + _GAP for column in columns)
+    widths = (max(map(len, column)) for column in zip(_HEADS, *each, strict=True))
+    return sum(width + GAP for width in widths)
 
 
 def tree_of(each: Sequence[Row]) -> Table:
     """The plan's tree for a terminal."""
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    table.add_column(_HEADS[0], no_wrap=True)
-    for name in _HEADS[1:]:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = columns(_HEADS, right=_HEADS[1:])
     for row in each:
         table.add_row(*(Text(cell, style=_style(row)) for cell in row))
     return table
@@ -244,7 +233,7 @@ def _show_diff(old: _Planned, new: _Planned, *, as_json: bool) -> None:
     if as_json:
         click.echo(safe_json(diff_json(found)))
         return
-    console = _console(_PAGE)
+    console = stdout_console(_PAGE)
     for line in diff_lines(found, console.width):
         console.print(Text(safe(line.text), style=line.style), soft_wrap=True)
     for lack in _lacking(old, new):

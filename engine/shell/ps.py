@@ -15,10 +15,10 @@ from ..fold import Fold
 from ..store import RunRecord, Store
 from .options import json_option, store_option
 from .ordering import live_runs
+from .output import columns, stdout_console
 from .progress import one_line
 from .reading import fold_of, open_store
 from .safe import safe_json, safe_line
-from .show import stdout_console
 
 
 @click.command(short_help="List the live runs.", epilog="Example: podium ps")
@@ -38,9 +38,7 @@ def command(store: str, as_json: bool) -> None:
 
 
 def _table(store: Store, found: list[tuple[RunRecord, Fold]]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("run", "name", "pid", "so far"):
-        table.add_column(name, no_wrap=name != "so far")
+    table = columns(("run", "name", "pid", "so far"), wraps=("so far",))
     for record, folded in found:
         owner = store.owner(record.id)
         so_far = one_line(folded, folded.budget or Budget(), time.time())

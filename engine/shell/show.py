@@ -1,6 +1,5 @@
 """`podium show`: the runs of a store, one run, or one node of it."""
 
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from podium.dsl.names import did_you_mean
@@ -17,6 +15,7 @@ from ..answer import result_json
 from ..early import early
 from ..event import Improved
 from ..fold import Fold, Spend
+from ..places import is_at
 from ..spend import MICRO, NO_SPEND, rent_share
 from ..store import RunRecord, Store
 from .books import books
@@ -26,6 +25,7 @@ from .early_view import saved_and_wasted
 from .ending import answer_text, store_option_of, table_of, what_and_price
 from .exits import ShellError
 from .options import json_option, store_option
+from .output import columns, stdout_console
 from .reading import find_run, fold_of, is_planned, limits, open_store
 from .safe import safe, safe_json, safe_line
 from .summary import (
@@ -41,7 +41,6 @@ from .summary import (
     unsafe,
     what_next,
 )
-from .terminal import Plain
 from .units import show_calls, show_count, show_usd
 from .why import why
 
@@ -81,9 +80,7 @@ def _list(store: Store, *, as_json: bool) -> None:
     if not records:
         click.echo("no runs yet", err=True)
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("run", "name", "started", "state", "score"):
-        table.add_column(name, no_wrap=name != "state")
+    table = columns(("run", "name", "started", "state", "score"), wraps=("state",))
     for record in records:
         score = _score(store, record)
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
@@ -159,7 +156,7 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
 
 def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_json: bool) -> None:
     calls = [
-        t for t in tries(store.events(record.id), folded.unpriced) if _is_at(t.address, address)
+        t for t in tries(store.events(record.id), folded.unpriced) if is_at(t.address, address)
     ]
     node = folded.nodes.get(address)
     said: tuple[str, ...] = ()
@@ -280,13 +277,3 @@ def _unknown(folded: Fold, record: RunRecord, address: str) -> str:
     meant = did_you_mean(address, folded.nodes)
     hint = meant or f"`podium show {record.id}` lists them"
     return f"run {record.id} has no node {address}; {hint}"
-
-
-def _is_at(address: str, above: str) -> bool:
-    return address == above or address.startswith(f"{above}/")
-
-
-def stdout_console() -> Console:
-    """Standard output; as wide as needed where it is no terminal, so that nothing is cut."""
-    width = None if sys.stdout.isatty() else 200
-    return Plain(width=width)

@@ -11,8 +11,8 @@ from podium.dsl.library import LibraryError
 from ..families import Family, families, names
 from .exits import ShellError
 from .options import json_option
+from .output import columns, stdout_console
 from .safe import safe_json
-from .show import stdout_console
 
 
 @click.command(
@@ -53,9 +53,8 @@ def _json(name: str, entry: Family) -> dict[str, str | bool]:
 
 
 def _table() -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("family", "kind", "score", "needs", "baseline"):
-        table.add_column(title, no_wrap=title in ("family", "kind", "score"))
+    heads = ("family", "kind", "score", "needs", "baseline")
+    table = columns(heads, wraps=("needs", "baseline"))
     for name, entry in families().items():
         cells = (name, entry.kind, entry.score, entry.needs, entry.baseline)
         table.add_row(*map(Text, cells))
