@@ -23,6 +23,7 @@ def columns(
     """A table without lines or rows. right: columns of figures; wraps: those that give way where it is narrow."""
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
     for head in heads:
-        side = "right" if head in right else "left"
-        table.add_column(head, justify=side, no_wrap=head not in wraps)
+        table.add_column(
+            head, justify="right" if head in right else "left", no_wrap=head not in wraps
+        )
     return table
