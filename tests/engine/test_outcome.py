@@ -2,7 +2,6 @@
 
 import pytest
 
-from podium.engine.life import joined
 from podium.engine.outcome import (
     Cancelled,
     Exhausted,
@@ -17,6 +16,7 @@ from podium.engine.outcome import (
     reason,
     word,
 )
+from podium.engine.rows import joined
 
 RUN = Named("2026-11-30-0c609ab12", "main")
 
