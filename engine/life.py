@@ -48,11 +48,9 @@ from .outcome import (
     Outcome,
     Paused,
     outcome_of,
-    reason,
-    word,
 )
 from .rent import Rental, rate
-from .result import Recorded, RunResult
+from .result import Recorded, RunResult, end_of
 from .retry import LATER
 from .reuse import Reuse
 from .rows import named_tasks, walk_rows
@@ -394,18 +392,12 @@ def _is_resumable(journal: Journal, end: End) -> bool:
 
 
 def _last_event(run: Run, end: End, seconds: float, *, resumable: bool) -> RunEnded:
-    there = [attempt for attempt in end.attempts if attempt is not None]
-    scores = [attempt.score for attempt in there if attempt.score is not None]
-    judged = any(attempt.verdict is not None for attempt in there)
-    passed = len(there) == len(end.attempts) and all(attempt.passed for attempt in there)
-    answers: list[Json] = [None if a is None else a.answer for a in end.attempts]
-    outcome = end.outcome
-    return RunEnded(
-        word(outcome),
-        end.reason or reason(outcome, run.named),
-        resumable,
-        answers if len(run.program.tasks) > 1 else next(iter(answers), None),
-        sum(scores) / len(scores) if scores else None,
-        passed if judged else None,
-        seconds,
+    return end_of(
+        run.program,
+        run.named,
+        end.outcome,
+        end.attempts,
+        seconds=seconds,
+        resumable=resumable,
+        said=end.reason,
     )

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .event import Stamped
+from podium.dsl.program import Program
+
+from .event import RunEnded, Stamped
 from .fold import Fold
-from .outcome import Outcome
-from .value import Attempt
+from .outcome import Named, Outcome, reason, word
+from .value import Attempt, Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,33 @@ class RunResult:
     def attempt(self) -> Attempt | None:
         """The first task's answer: all there is in a run of one task."""
         return self.attempts[0] if self.attempts else None
+
+
+def end_of(
+    program: Program,
+    run: Named,
+    outcome: Outcome,
+    attempts: tuple[Attempt | None, ...],
+    *,
+    seconds: float,
+    resumable: bool,
+    said: str = "",
+) -> RunEnded:
+    """The event that ends a run. said: the reason, in place of the outcome's own, where it is not empty."""
+    there = [attempt for attempt in attempts if attempt is not None]
+    scores = [attempt.score for attempt in there if attempt.score is not None]
+    judged = any(attempt.verdict is not None for attempt in there)
+    passed = len(there) == len(attempts) and all(attempt.passed for attempt in there)
+    answers: list[Json] = [None if a is None else a.answer for a in attempts]
+    return RunEnded(
+        word(outcome),
+        said or reason(outcome, run),
+        resumable,
+        answers if len(program.tasks) > 1 else next(iter(answers), None),
+        sum(scores) / len(scores) if scores else None,
+        passed if judged else None,
+        seconds,
+    )
 
 
 @dataclass(frozen=True, slots=True)

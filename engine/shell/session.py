@@ -18,8 +18,8 @@ from ..call import CallError
 from ..event import RunEnded, Stamped
 from ..fold import Fold, fold_for
 from ..journal import Diverged
-from ..outcome import Named, reason, word
-from ..result import RunResult
+from ..outcome import Named
+from ..result import RunResult, end_of
 from ..run import NotResumable
 from ..store import RunOwned, StoreError, StoreRefused
 from .exits import Exit, ShellError
@@ -155,7 +155,7 @@ async def _session(
                     result = await run.result()
                     watch.catch_up()
                     if ended.folded.ended is None:
-                        end = unwritten_end(result, Named(run.id, run.program.name))
+                        end = _unwritten_end(result, run)
                         watch.seen(Stamped(watch.next, time.time(), end))
         tasks.cancel_scope.cancel()
     ended.interrupted = interrupts.count > 0
@@ -227,17 +227,15 @@ class Watch:
             sink(stamped)
 
 
-def unwritten_end(result: RunResult, run: Named) -> RunEnded:
+def _unwritten_end(result: RunResult, run: RunningRun) -> RunEnded:
     """The end of a run whose store took no more events, a full disk for instance."""
-    attempt = result.attempt
-    return RunEnded(
-        word(result.outcome),
-        reason(result.outcome, run),
-        result.resumable,
-        None if attempt is None else attempt.answer,
-        None if attempt is None else attempt.score,
-        None if attempt is None or attempt.verdict is None else attempt.verdict.passed,
-        result.seconds,
+    return end_of(
+        run.program,
+        Named(run.id, run.program.name),
+        result.outcome,
+        result.attempts,
+        seconds=result.seconds,
+        resumable=result.resumable,
     )
 
 
