@@ -40,10 +40,9 @@ def budget_json(budget: Budget) -> dict[str, float | int | None]:
     }
 
 
-def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Mapping[str, Any]:
+def result_json(run: str, folded: Fold, store: str) -> Mapping[str, Any]:
     """The one object that `run --json`, `resume --json` and `show RUN --json` print.
 
-    budget None: as the run's first account was opened with.
     A node's `spent` includes all that lies below it. `held` counts calls that still hold money.
     A run that has not ended has `outcome` null, the best answer so far, and can be resumed.
     `failures` are all of them, the lowest address first; `early`: what ending early saved and wasted.
@@ -73,7 +72,7 @@ def result_json(run: str, folded: Fold, budget: Budget | None, store: str) -> Ma
         "sandbox": folded.sandbox or None,
         "seconds": folded.seconds,
         "spent": folded.total.as_json(),
-        "budget": budget_json(budget or folded.budget or Budget()),
+        "budget": budget_json(folded.budget or Budget()),
         "held": folded.held,
         "failures": failures(folded),
         "early": early(folded).as_json(),

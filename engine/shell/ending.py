@@ -50,7 +50,7 @@ def _answer(ended: Ended, viewing: Viewing) -> str:
     folded = ended.folded
     try:
         if viewing.as_json:
-            click.echo(safe_json(result_json(ended.run, folded, None, viewing.store)))
+            click.echo(safe_json(result_json(ended.run, folded, viewing.store)))
         elif (text := answer_text(folded)) is not None:
             click.echo(safe(text))
     except OSError as error:
@@ -81,7 +81,7 @@ def not_begun(error: ShellError, viewing: Viewing, run: str | None = None) -> No
     folded = Fold()
     end = RunEnded("failed", error.message, run is not None, None, None, None, 0.0)
     folded.add(Stamped(0, 0.0, end))
-    click.echo(safe_json({**result_json("", folded, None, viewing.store), "run": run}))
+    click.echo(safe_json({**result_json("", folded, viewing.store), "run": run}))
 
 
 def code_of(folded: Fold, *, interrupted: bool = False) -> Exit:

@@ -125,7 +125,7 @@ def _score(store: Store, record: RunRecord) -> Any:
 
 def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
     if as_json:
-        click.echo(safe_json(result_json(record.id, folded, None, store)))
+        click.echo(safe_json(result_json(record.id, folded, store)))
         return
     console = stdout_console()
     console.print(Text(f"Run {record.id} ({safe_line(record.name, 60)})", style="bold"))

@@ -197,7 +197,7 @@ async def test_a_run_judges_in_the_sandbox_and_says_which_it_was(tmp_path: Path)
     assert result.attempt.answer == "yes"
     assert [one.files["check"] for one in sandbox.seen] == ["…".encode()] * 2
     assert first.sandbox == "none"
-    assert result_json(run.id, result.folded, None, "")["sandbox"] == "none"
+    assert result_json(run.id, result.folded, "")["sandbox"] == "none"
     assert "UNSAFE" in unsafe(result.folded)
 
 

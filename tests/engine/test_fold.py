@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.dsl.program import Budget
 from podium.engine.answer import result_json
 from podium.engine.call import Usage
 from podium.engine.event import (
+    AccountOpened,
     CallAnswered,
     CallFailed,
     CallIntended,
@@ -114,7 +114,7 @@ def test_every_prefix_folds_and_nothing_spent_is_lost_or_counted_twice(
         for node in folded.nodes.values():
             own = own.plus(node.own)
         assert own == folded.total
-        assert result_json("r", folded, Budget(), "runs.db")["spent"]["calls"] == spent.calls
+        assert result_json("r", folded, "runs.db")["spent"]["calls"] == spent.calls
 
 
 @given(st.lists(events, max_size=30))
@@ -188,7 +188,8 @@ def test_the_result_is_the_promised_object() -> None:
         ("main/1.parallel/2.squad", "team", "passed", "", node),
         ("main/2.best", "best", "passed", "", nothing),
     ]
-    assert result_json("r1", fold(stamped(*RUN)), Budget(usd=9_000_000, tokens=100), "runs.db") == {
+    budget = AccountOpened("r1", "", 9_000_000, 100, None, None)
+    assert result_json("r1", fold(stamped(budget, *RUN)), "runs.db") == {
         "schema": 1,
         "run": "r1",
         "outcome": "passed",
@@ -223,7 +224,7 @@ def test_the_result_is_the_promised_object() -> None:
 
 
 def test_dollars_are_unknown_where_a_model_has_no_price() -> None:
-    result = result_json("r", fold(stamped(*RUN), frozenset({"fast"})), Budget(), "s")
+    result = result_json("r", fold(stamped(*RUN), frozenset({"fast"})), "s")
     assert result["spent"]["usd"] is None
     assert result["nodes"][3]["spent"]["usd"] == 0.0
 
@@ -240,7 +241,7 @@ def test_a_try_charged_at_its_hold_is_counted_as_unknown() -> None:
 
 def test_a_run_that_died_is_resumable_and_shows_its_best_and_what_it_still_holds() -> None:
     folded = fold(stamped(*RUN[:10], *answered("main/x")[:1]))
-    result = result_json("r", folded, Budget(), "s")
+    result = result_json("r", folded, "s")
     assert (result["outcome"], result["resumable"], result["answer"]) == (None, True, "42")
     assert result["held"] == 1
     assert result["seconds"] == 10.0

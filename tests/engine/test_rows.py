@@ -129,7 +129,7 @@ async def test_each_problem_has_its_end_and_all_have_a_summary(
 ) -> None:
     write(tmp_path, monkeypatch, 4)
     result = await to_end(tmp_path, server(), "[100 calls]")
-    told = result_json(result.run, result.folded, None, "")["problems"]
+    told = result_json(result.run, result.folded, "")["problems"]
     assert [one["passed"] for one in told] == [True, False, True, True]
     assert [one["answer"] for one in told] == ["1", "2", "3", "4"]
     assert told[1]["name"] == "set.jsonl/2"

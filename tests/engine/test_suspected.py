@@ -90,7 +90,7 @@ def suspects(attempt: Attempt, task: Task) -> Verdict:
 
 async def test_the_best_with_and_without_a_flag_are_both_told(tmp_path: Path) -> None:
     result = await to_end(tmp_path, suspects)
-    told = result_json(result.run, result.folded, None, "")
+    told = result_json(result.run, result.folded, "")
     assert told["answer"] == "two"
     assert told["suspected"] == {
         "attempts": 1,
@@ -109,7 +109,7 @@ async def test_the_best_with_and_without_a_flag_are_both_told(tmp_path: Path) ->
 
 async def test_without_a_flag_nothing_is_said_of_cheats(tmp_path: Path) -> None:
     result = await to_end(tmp_path, lambda attempt, _: float(len(attempt.text)))
-    assert result_json(result.run, result.folded, None, "")["suspected"] is None
+    assert result_json(result.run, result.folded, "")["suspected"] is None
     assert suspicions(result.folded) == ()
     assert not [event for event in events(result) if isinstance(event, Unflagged)]
 

@@ -158,7 +158,7 @@ async def test_failures_are_all_kept_the_lowest_address_first(tmp_path: Path) ->
 
     path = tmp_path / "a.db"
     folded = await ran(path, "plain", script)
-    found = [one["address"] for one in result_json("r", folded, None, "s")["failures"]]
+    found = [one["address"] for one in result_json("r", folded, "s")["failures"]]
     assert found == [f"plain/1.parallel/{n}.writer" for n in (2, 9, 10, 11, 12)]
     said = show(path).stdout
     assert said.index("2.writer failed: request: bad 2") < said.index("9.writer failed")
