@@ -117,7 +117,9 @@ async def test_what_judges_cost_is_paid_by_the_budget_of_who_asks(tmp_path: Path
     assert len(judging(client)) == 2
     assert result.folded.held == 0
     assert result.folded.total.amount.calls == 5
-    short = await to_end(tmp_path, ScriptedClient(says), text(budget="[4 calls]"))
+    # Nothing passes: whichever of the three is the one that is judged.
+    hard = text(budget="[4 calls]").replace("score >= 0.7", "score >= 0.95")
+    short = await to_end(tmp_path, ScriptedClient(says), hard)
     assert isinstance(short.outcome, Exhausted)
     assert short.folded.total.amount.calls == 4
 

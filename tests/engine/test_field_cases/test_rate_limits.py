@@ -191,7 +191,8 @@ async def test_an_engine_whose_run_was_aborted_in_the_midst_of_streams_serves_th
         FakeServer(in_turn(*[stalls] * 5, Answer(text="yes"))) as fake,
         Engine(Store.memory(), environ={}) as engine,
     ):
-        more = "limits = { inflight = 5 }"
+        # It is told that the server works on nothing whose client has gone: no slot waits for it.
+        more = "limits = { inflight = 5 }, profile = { works_on_s = 0 }"
         text = team_file("parallel(5) of one", endpoint=fake.url, more=more)
         first = await engine.start(compiled(text))
         await fake.until(lambda: fake.running == 5)
