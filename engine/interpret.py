@@ -32,7 +32,7 @@ from .exchange import Exchange, Port
 from .forms import gives_many, kind_of, segment
 from .guard import Guard
 from .ledger import Limit
-from .limit import limited, salvage
+from .limit import limited, salvage, unjudged
 from .outcome import BY_USER, STOP, Exhausted, Failed, Outcome, Passed, Paused, Stopped
 from .pool import Need
 from .reduce import attempts_of, best, sample, top, vote
@@ -76,8 +76,14 @@ async def run(world: World, task: Task | None, share: Budget | None = None) -> R
         result = await _run(walk, task or _NO_TASK, share)
         tasks.cancel_scope.cancel()
     if walk.paused is not None or result is None:
-        return Result(Paused(walk.paused or "user", walk.told), walk.best)
+        return Result(Paused(walk.paused or "user", walk.told), walk.best or _given(walk))
     return result
+
+
+def _given(walk: Walk) -> Attempt | None:
+    """An answer of a run that pauses before any had its verdict: what was paid for is shown. No call is made."""
+    given = () if walk.own is None else tuple(walk.own.attempts.values())
+    return unjudged(given, walk.world.program.on_exhausted)
 
 
 async def _watch(walk: Walk, tasks: TaskGroup) -> None:

@@ -204,12 +204,20 @@ def _exhausted(value: Value | None, ran_out: Exhausted, ended: Ended) -> Ended:
 
 async def salvage(here: Here, attempts: Sequence[Attempt], policy: OnExhausted) -> Attempt | None:
     """What to return when a budget ran out: the vote, else the best by the task's verifier, else the latest."""
+    if policy == "vote" or here.task.verify is None:
+        return unjudged(attempts, policy)
+    ordered = sorted(attempts, key=lambda attempt: order(attempt.address))
+    if not ordered:
+        return None
+    judged, _ = await judge_all(here, ordered)
+    return best(judged, here.task.better)
+
+
+def unjudged(attempts: Sequence[Attempt], policy: OnExhausted) -> Attempt | None:
+    """What to return of attempts where no verifier is asked: the vote, or the latest that was not cut."""
     ordered = sorted(attempts, key=lambda attempt: order(attempt.address))
     if not ordered:
         return None
     if policy == "vote":
         return vote(ordered)
-    if here.task.verify is None:
-        return next((a for a in reversed(ordered) if not a.cut), ordered[-1])
-    judged, _ = await judge_all(here, ordered)
-    return best(judged, here.task.better)
+    return next((a for a in reversed(ordered) if not a.cut), ordered[-1])

@@ -196,7 +196,7 @@ def test_the_program_that_embeds_the_engine_runs_as_it_is_shown(tmp_path: Path) 
             server.terminate()
     assert done.returncode == 0, done.stderr
     assert "Fresh at dawn." in done.stdout
-    assert "main/1.parallel/1.writer/c1 wrote 4 tokens" in done.stdout
+    assert "main/1.parallel/1.writer/c1 wrote 5 tokens" in done.stdout
     assert "tokens" in done.stdout.splitlines()[-1]
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Literal, Self
 
 import anyio
 import anyio.from_thread
@@ -28,7 +28,7 @@ import orjson
 from aiohttp import web
 from anyio.abc import TaskGroup
 
-from ..clients.loose import mapping
+from ..clients.loose import mapping, sequence
 from ..value import Json
 
 MODEL = "fake"
@@ -38,9 +38,10 @@ MODEL = "fake"
 class Answer:
     """How one request is answered: by `body` as it is, or, where that is None, by a proper completion.
 
-    text: of the completion, streamed in `pieces` deltas if the request asks for a stream. usage: None
-    sends none. finish: None sends no finish reason. error: an error object sent as an event in place of
-    the finish. before: events sent first. body: raw bytes, cut into writes of `cut` bytes.
+    text: of the completion, streamed in `pieces` deltas if the request asks for a stream. usage: "counted"
+    sends figures that grow with the texts; None sends none. finish: None sends no finish reason. error: an
+    error object sent as an event in place of the finish. before: events sent first. body: raw bytes, cut
+    into writes of `cut` bytes.
     delay_s: before the first byte; pause_s: between writes. stall: after the last write, nothing, and
     the connection stays open. disconnect: after so many writes the connection is closed. closes: it is
     closed after the whole answer. keep_working: like a server that does not notice its client has gone.
@@ -49,9 +50,7 @@ class Answer:
     text: str = "hello"
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    usage: Mapping[str, Json] | None = field(
-        default_factory=lambda: {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-    )
+    usage: Mapping[str, Json] | Literal["counted"] | None = "counted"
     finish: str | None = "stop"
     error: Json = None
     before: tuple[str, ...] = ()
@@ -277,6 +276,21 @@ def writes(answer: Answer, seen: Seen, *, streamed: bool) -> list[bytes]:
     return [body[i : i + size] for i in range(0, len(body), size)]
 
 
+def _usage(answer: Answer, seen: Seen) -> Mapping[str, Json] | None:
+    """As told; else as a server might count: no tokenizer's figures, but ones that grow as theirs do, and of each
+    word one at least. Short texts are 10 tokens read and 5 written."""
+    if answer.usage != "counted":
+        return answer.usage
+    messages = sequence(mapping(seen.body).get("messages"))
+    read = max(10, sum(_tokens(str(mapping(one).get("content") or "")) for one in messages))
+    wrote = max(5, _tokens(answer.text))
+    return {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
+
+
+def _tokens(text: str) -> int:
+    return max(len(text.split()), len(text.encode()) // 4)
+
+
 def _events(answer: Answer, seen: Seen) -> list[bytes]:
     parts = [line.encode() for line in answer.before]
     size = max(1, -(-len(answer.text) // answer.pieces))
@@ -286,8 +300,8 @@ def _events(answer: Answer, seen: Seen) -> list[bytes]:
         parts.append(_data({"error": answer.error}))
     elif answer.finish is not None:
         parts.append(_event(seen, [_delta({}, answer.finish)]))
-    if answer.usage is not None:
-        parts.append(_event(seen, [], answer.usage))
+    if (usage := _usage(answer, seen)) is not None:
+        parts.append(_event(seen, [], usage))
     if answer.done:
         parts.append(b"data: [DONE]\n\n")
     return parts
@@ -320,7 +334,8 @@ def _whole(answer: Answer, seen: Seen) -> bytes:
         "model": MODEL,
         "choices": [choice],
     }
-    return orjson.dumps(value if answer.usage is None else {**value, "usage": answer.usage})
+    usage = _usage(answer, seen)
+    return orjson.dumps(value if usage is None else {**value, "usage": usage})
 
 
 def _json(raw: bytes) -> Any:
@@ -334,17 +349,12 @@ def _json(raw: bytes) -> Any:
 
 
 def echo(text: str, delay_s: float) -> Script:
-    """text after delay_s, with `{hash}` in it replaced by eight digits that the messages determine.
-
-    A quarter of the bytes is reported as tokens: no tokenizer's figure, but one that grows as theirs do.
-    """
+    """text after delay_s, with `{hash}` in it replaced by eight digits that the messages determine."""
 
     def answer(seen: Seen) -> Answer:
         said = orjson.dumps(mapping(seen.body).get("messages"))
         reply = text.replace("{hash}", sha256(said).hexdigest()[:8])
-        read, wrote = len(said) // 4, len(reply.encode()) // 4 + 1
-        usage = {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
-        return Answer(text=reply, delay_s=delay_s, usage=usage)
+        return Answer(text=reply, delay_s=delay_s)
 
     return answer
 

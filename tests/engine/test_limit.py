@@ -194,6 +194,7 @@ async def test_pause_stops_the_run_and_lets_what_is_in_the_air_end() -> None:
     client = ScriptedClient(lambda call: Say("4", 7))
     played = await play(whole, client)
     assert played.result.outcome == Paused("budget")
+    assert played.result.value is not None  # though none of the two was judged
     assert len(client.ended) == 2
     raised = replace(whole, budget=Budget(calls=3))
     again = await play(raised, client, memory=played.memory.next_life())

@@ -23,9 +23,12 @@ from podium.engine import Engine
 from podium.engine.call import CallError, ModelCall, Usage
 from podium.engine.event import Event, NodeEnded, NodeStarted, Stamped
 from podium.engine.result import RunResult
-from podium.engine.testing import Fail, Say, ScriptedClient
-from podium.engine.testing.agents import shaped
+from podium.engine.testing import Fail, Say, Schedule, ScriptedClient
+from podium.engine.testing.agents import power_law, shaped
+from podium.engine.testing.judging import SimulatedJudging
 from podium.engine.testing.strategies import Generated, programs
+from podium.engine.testing.tools import SimulatedTools
+from podium.engine.testing.weather import Weather
 
 CAPS = st.sampled_from([None, "3 calls", "7 calls", "9m"])
 
@@ -71,7 +74,14 @@ async def played(
 ) -> tuple[RunResult, Books, list[Event]]:
     server = Server(random.Random(seed))
     client = ScriptedClient(server.answer, inflight=6)
-    engine = Engine(folder / "runs.db", client=client, environ={}, inline=True)
+    engine = Engine(
+        folder / "runs.db",
+        client=client,
+        environ={},
+        inline=True,
+        judging=SimulatedJudging(power_law(), Weather(Schedule(seed)), seed),
+        tools=SimulatedTools(seed),
+    )
     books = Books(engine, server)
     async with engine:
         run = await engine.start(program, budget=cap, seed=seed)

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from podium.engine.pack import pack, unpack
+from podium.engine.pack import DICTIONARY
+from podium.engine.pieces import read_number
 from podium.engine.shell.cli import main
 from podium.engine.shell.doors import Doors
 from podium.engine.testing.server import Answer, FakeServer, Seen, in_thread
@@ -57,14 +59,19 @@ def test_a_race_replays_to_the_same_transcript_whatever_the_latencies(
 
 
 def tampered(body: bytes) -> bytes:
-    return pack(unpack(body).replace(b"answer 1", b"answer 0"))
+    """A record of the store with another answer in it."""
+    size, begin = read_number(body, 1)
+    text = zlib.decompressobj(-13, DICTIONARY).decompress(body[begin + size :])
+    packing = zlib.compressobj(6, zlib.DEFLATED, -13, 5, zlib.Z_DEFAULT_STRATEGY, DICTIONARY)
+    changed = packing.compress(text.replace(b"answer 1", b"answer 0"))
+    return body[: begin + size] + changed + packing.flush()
 
 
 def test_a_record_that_was_tampered_with_does_not_replay_to_the_same(server: FakeServer) -> None:
     podium("run", "hello.team")
     with closing(sqlite3.connect(STORE, isolation_level=None)) as db:
         db.create_function("tampered", 1, tampered)
-        db.execute("update events set body = tampered(body)")
+        db.execute("update records set body = tampered(body)")
     result = podium("run", "--replay", STORE)
     assert result.exit_code == 1
     assert "another transcript" in result.stdout
