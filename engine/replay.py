@@ -16,12 +16,12 @@ from podium.dsl.program import Program
 
 from .call import CallError, ModelCall, ModelReply, Replica, VerifierCall
 from .event import AccountOpened, CallAnswered, CallFailed, CallIntended, Decided, Ordered, Stamped
+from .functions import Bindings
 from .run import Engine
 from .store import RunRecord, Store
 from .toolbox import no_tools
 from .transcript import transcript, transcript_hash
 from .value import Json, Verdict
-from .verify import Bindings
 
 # The clock of a replay's events, in seconds since the epoch: 1 January 2026.
 EPOCH = 1_767_225_600.0

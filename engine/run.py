@@ -38,6 +38,7 @@ from .clock import clock_of
 from .dispatch import Pace, Verify
 from .event import Stamped
 from .fold import Fold, fold_for
+from .functions import Bindings
 from .gauging import listen
 from .journal import Journal
 from .ledger import Ledger, Limit
@@ -52,7 +53,7 @@ from .sandbox import Sandbox
 from .store import RunExists, RunOwned, RunRecord, Store, StoreError, run_id
 from .toolbox import Means, Open, Toolbox, needs_sandbox, open_tools
 from .value import Json
-from .verify import Bindings, Judging, judge, load_all
+from .verify import Judging, judge, load_all
 
 Tell = Callable[[str], None]
 Parameter = str | int | float | bool

@@ -4,7 +4,6 @@ What a tool raises, and that it took too long, is its result, for the model to r
 offers is decided once in a run, so that a later life asks models the same without loading anything.
 """
 
-import importlib
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -21,6 +20,7 @@ from podium.dsl.program import Program, Tool
 
 from .agent.signature import offer_of
 from .call import CallError, Offer, ToolReply, ToolUse
+from .functions import Function, load
 from .handiwork import Handiwork
 from .plain import clean, excerpt
 from .sandbox import Sandbox
@@ -28,8 +28,6 @@ from .servers import Servers, served
 
 # A result beyond this is kept neither on disk nor in memory; a model is shown far less of it.
 MOST_BYTES = 1 << 20
-
-Function = Callable[..., object]
 
 
 class Toolbox(Protocol):
@@ -89,14 +87,14 @@ class Functions:
     inline: bool = False
 
     def offers(self, tool: Tool) -> tuple[Offer, ...]:
-        function = load(_ref(tool), self.bindings)
+        function = load(_ref(tool), self.bindings, "tool")
         try:
             return (offer_of(tool.name, function),)
         except (ValueError, TypeError, NameError) as error:
             raise CallError("tool", f"python({_ref(tool)!r}) is no tool: {error}") from error
 
     async def use(self, call: ToolUse) -> ToolReply:
-        function = load(_ref(call.tool), self.bindings)
+        function = load(_ref(call.tool), self.bindings, "tool")
         seconds = call.tool.timeout_s
         with anyio.move_on_after(seconds):
             return await self._called(function, call)
@@ -141,22 +139,6 @@ def bounded(text: str) -> str:
 
 def _ref(tool: Tool) -> str:
     return str(tool.args.get("ref", ""))
-
-
-def load(ref: str, bindings: Mapping[str, Function]) -> Function:
-    """The function that ref (`pkg.mod:attr`) names. Raises CallError("tool") where there is none."""
-    if ref in bindings:
-        return bindings[ref]
-    module, _, attribute = ref.partition(":")
-    try:
-        found: object = importlib.import_module(module)
-        for name in attribute.split("."):
-            found = getattr(found, name)
-    except Exception as error:  # what a module does while it is imported is its author's
-        raise CallError("tool", f"python({ref!r}) cannot be loaded: {error!r}") from error
-    if not callable(found):
-        raise CallError("tool", f"python({ref!r}) is no function but {type(found).__name__}")
-    return found
 
 
 @asynccontextmanager

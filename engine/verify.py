@@ -4,7 +4,6 @@
 the answer: of a structured one its field `answer`, if it has one, else the whole reply.
 """
 
-import importlib
 import inspect
 import math
 import re
@@ -24,16 +23,12 @@ from .call import CallError, VerifierCall
 from .checker import checked
 from .clients.service import asked
 from .combine import combined, named_parts
+from .functions import Bindings, Function, load
 from .sandbox import Sandbox
 from .value import Attempt, Json, Verdict
 
 T = TypeVar("T")
 NOTHING: Mapping[str, str] = MappingProxyType({})
-# A user's function; what it returns is checked by `verdict_of`.
-Function = Callable[[Attempt, Task], object]
-
-# Verifiers, and tools of agents, by the name that a program's `python("name")` uses.
-Bindings = Mapping[str, Callable[..., object]]
 
 
 class Judging(Protocol):
@@ -92,7 +87,7 @@ async def judge(
         raise _error(f"{verifier.name} asks a model, which only a run can")
     if verifier.kind != "python":
         raise _error(f"there is no verifier of kind {verifier.kind!r}")
-    function = load(str(call.verifier.args.get("ref", "")), bindings or {})
+    function = load(str(call.verifier.args.get("ref", "")), bindings or {}, "verifier")
     attempt = Attempt(call.answer, call.text, call.address)
     called = _called(function, attempt, call.task, inline=inline)
     return verdict_of(await _in_time(verifier, called))
@@ -110,23 +105,7 @@ def load_all(program: Program, bindings: Bindings) -> None:
     found = verifiers(program.flow, Tasks(program.tasks))
     leaves = [leaf for one in found for leaf in one.leaves()]
     for ref in sorted({str(one.args.get("ref", "")) for one in leaves if one.kind == "python"}):
-        load(ref, bindings)
-
-
-def load(ref: str, bindings: Bindings) -> Function:
-    """The function that ref (`pkg.mod:attr`) names. Raises CallError where there is none."""
-    if ref in bindings:
-        return bindings[ref]
-    module, _, attribute = ref.partition(":")
-    try:
-        found: object = importlib.import_module(module)
-        for name in attribute.split("."):
-            found = getattr(found, name)
-    except Exception as error:  # what a module does while it is imported is its author's
-        raise _error(f"python({ref!r}) cannot be loaded: {error!r}") from error
-    if not callable(found):
-        raise _error(f"python({ref!r}) is no function but {type(found).__name__}")
-    return cast(Function, found)  # its author's word; what it returns is checked
+        load(ref, bindings, "verifier")
 
 
 def verdict_of(value: object) -> Verdict:

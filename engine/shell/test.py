@@ -19,8 +19,8 @@ from podium.dsl.source import Source
 from podium.dsl.values import Tasks
 
 from ..call import CallError
+from ..functions import Function, load
 from ..library import DiskLibrary, allowance
-from ..verify import Function, load
 from . import units
 from .doors import Doors
 from .exits import Exit, ShellError
@@ -196,7 +196,7 @@ def _python(program: Program) -> Iterable[str]:
 
 def _loaded(ref: str) -> Function:
     try:
-        return load(ref, {})
+        return load(ref, {}, "verifier")
     except CallError as error:
         raise ShellError(error.message, Exit.FAILED) from error
 

@@ -18,8 +18,8 @@ from podium.dsl.source import Source
 from podium.dsl.tried import Fault, TestCase
 from podium.dsl.types import TIME
 
+from ..functions import Bindings
 from ..outcome import Failed, Paused
-from ..verify import Bindings
 from .agents import Agents, power_law
 from .expectations import broken
 from .faults import Schedule, placed

@@ -7,7 +7,7 @@ from podium.dsl.compile import Choice
 from podium.dsl.library import Library
 from podium.dsl.source import Source
 
-from ..verify import Bindings
+from ..functions import Bindings
 from .cases import Subject, Tried, case_of, tried
 from .shrinking import Shrunk, shrunk
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import anyio
 
 from ..call import CallError, VerifierCall
+from ..functions import Bindings
 from ..value import Verdict
-from ..verify import KINDS, Bindings, judge
+from ..verify import KINDS, judge
 from .agents import Law, verdict
 from .weather import Weather
 

@@ -41,12 +41,13 @@ from ..call import (
 from ..clients.textual import as_text, calls_in
 from ..dispatch import Use
 from ..event import Event, NodeEnded
+from ..functions import Function
 from ..interpret import Result, run
 from ..ledger import Hold, Ledger, Limit
 from ..scope import World
 from ..tokens import spent, worst
 from ..toolbox import NO_TOOLS, Toolbox
-from ..verify import Function, judge
+from ..verify import judge
 
 T = TypeVar("T")
 _ACCOUNT = "run"
@@ -180,6 +181,10 @@ class Memory:
         if (address, name) not in self.decisions:
             self.decisions[address, name] = json.dumps(take())
         return cast(T, json.loads(self.decisions[address, name]))  # what take gave, as JSON
+
+    def recall(self, address: str, name: str) -> Json:
+        found = self.decisions.get((address, name))
+        return None if found is None else cast(Json, json.loads(found))
 
     def known(self, call: Call) -> Reply | None:
         if isinstance(

@@ -17,7 +17,7 @@ from podium.dsl.source import Source
 from podium.dsl.tried import Fault
 from podium.dsl.types import TIME
 
-from ..verify import Bindings
+from ..functions import Bindings
 from .cases import Case, Subject, Tried, subjects, tried
 from .faults import LATEST_S
 from .smaller import smaller

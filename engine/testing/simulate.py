@@ -21,6 +21,7 @@ from podium.dsl.program import Program
 from ..call import CallError
 from ..event import CallAnswered, CallFailed, Ordered, RunEnded, Stamped
 from ..fold import fold
+from ..functions import Bindings
 from ..ledger import NOTHING, Amount
 from ..life import Run
 from ..orders import TOPUP
@@ -29,7 +30,6 @@ from ..result import RunResult
 from ..run import Engine
 from ..store import RunRecord, Store
 from ..transcript import transcript_hash
-from ..verify import Bindings
 from .agents import Agents, Law, Speak, power_law
 from .arm import Arm, Stroke
 from .bill import billed, overcharged, paid_once

@@ -10,7 +10,8 @@ import anyio
 from podium.dsl.program import Program, Tool
 
 from ..call import Offer, ToolReply, ToolUse
-from ..toolbox import Function, Functions, Means, Toolbox
+from ..functions import Function
+from ..toolbox import Functions, Means, Toolbox
 from ..value import Json
 
 _PARAMETERS: Mapping[str, Json] = {

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from podium.dsl.program import Task, Verifier
 from podium.engine.call import CallError, VerifierCall
+from podium.engine.functions import Function
 from podium.engine.value import Attempt, Json, Verdict
-from podium.engine.verify import Function, judge, last_number, named_letter, verdict_of
+from podium.engine.verify import judge, last_number, named_letter, verdict_of
 
 TASK = Task("t", "s")
 

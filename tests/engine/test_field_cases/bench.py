@@ -23,13 +23,14 @@ from podium.dsl.source import Source
 from podium.engine import Engine, Run
 from podium.engine.call import CallError, ModelCall, ModelReply, Replica, Usage
 from podium.engine.event import CallFailed, Event, NodeEnded, RunEnded, Stamped
+from podium.engine.functions import Bindings
 from podium.engine.ledger import NOTHING, Amount
 from podium.engine.result import RunResult
 from podium.engine.store import Store
 from podium.engine.testing import Fail, Say, in_virtual_time, violations
 from podium.engine.testing.disk import Killed
 from podium.engine.testing.invariants import Books, books
-from podium.engine.verify import Bindings, Judging, judge
+from podium.engine.verify import Judging, judge
 
 # In micro-dollars a token. FLAT: a call's worst case is its cap. REAL: input, cached, cache write, output.
 FLAT = "{ output = $1 per 1M tokens }"

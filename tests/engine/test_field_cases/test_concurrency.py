@@ -26,13 +26,13 @@ from podium.engine.call import (
     VerifierCall,
 )
 from podium.engine.event import NodeEnded
+from podium.engine.functions import Bindings
 from podium.engine.outcome import Cancelled, Failed, Passed
 from podium.engine.shell.ending import code_of
 from podium.engine.store import Store
 from podium.engine.testing import Fail, Say
 from podium.engine.testing.server import Answer, FakeServer, always
 from podium.engine.value import Verdict
-from podium.engine.verify import Bindings
 
 from .bench import Check, Played, Till, compiled, cost, failure, over, play, team_file
 
