@@ -4,6 +4,7 @@ So it is held, charged to who asks, journaled, and never paid twice. One that co
 in both orders, for models like what stands first.
 """
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import fmean
@@ -43,12 +44,19 @@ async def by_judges(here: Here, attempt: Attempt, verifier: Verifier) -> Verdict
         if pair.text == attempt.text:
             return Verdict(0.5, None, "it is the baseline itself")
     asked = _opinions(verifier, both=pair is not None)
+    return _joined(
+        await at_once([partial(_asked, here, attempt, pair, verifier, one) for one in asked])
+    )
+
+
+async def at_once(asked: Sequence[Callable[[], Awaitable[Verdict]]]) -> list[Verdict]:
+    """What each says, in their order. Raises the first error in this order, once all are done."""
     said: dict[int, Verdict] = {}
     errors: dict[int, CallError | BudgetExhausted] = {}
 
     async def one(number: int) -> None:
         try:
-            said[number] = await _asked(here, attempt, pair, verifier, asked[number])
+            said[number] = await asked[number]()
         except (CallError, BudgetExhausted) as error:
             errors[number] = error
 
@@ -57,7 +65,7 @@ async def by_judges(here: Here, attempt: Attempt, verifier: Verifier) -> Verdict
             tasks.start_soon(one, number)
     if errors:
         raise errors[min(errors)]
-    return _joined([said[number] for number in range(len(asked))])
+    return [said[number] for number in range(len(asked))]
 
 
 def _opinions(verifier: Verifier, *, both: bool) -> list[_Opinion]:

@@ -7,6 +7,7 @@ the finalists scored once more, and chooses by that score alone. Such an attempt
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import anyio
 
@@ -16,7 +17,7 @@ from .ask import ask
 from .call import BudgetExhausted, CallError, VerifierCall, VerifierReply, request_digest
 from .combine import combined, named_parts
 from .event import Improved, Measured, Scored, Unflagged
-from .judges import by_judges
+from .judges import at_once, by_judges
 from .outcome import Failed
 from .reduce import attempts_of, rank, settled, top
 from .value import Attempt, Json, Many, Value, Verdict
@@ -83,21 +84,7 @@ async def _on_parts(
 ) -> list[Verdict]:
     """What the parts say, asked for at once, each in a call of its own; raises the first error in their order."""
     parts = named_parts(verifier)
-    verdicts: dict[int, Verdict] = {}
-    errors: dict[int, CallError | BudgetExhausted] = {}
-
-    async def one(number: int) -> None:
-        try:
-            verdicts[number] = await verdict_on(here, attempt, parts[number], measure)
-        except (CallError, BudgetExhausted) as error:
-            errors[number] = error
-
-    async with anyio.create_task_group() as tasks:
-        for number in range(len(parts)):
-            tasks.start_soon(one, number)
-    if errors:
-        raise errors[min(errors)]
-    return [verdicts[number] for number in range(len(parts))]
+    return await at_once([partial(verdict_on, here, attempt, one, measure) for one in parts])
 
 
 def _note(here: Here, judged: Attempt, verifier: Verifier) -> None:
