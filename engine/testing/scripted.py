@@ -47,6 +47,7 @@ from ..ledger import Hold, Ledger, Limit
 from ..scope import World
 from ..tokens import spent, worst
 from ..toolbox import NO_TOOLS, Toolbox
+from ..value import Json
 from ..verify import judge
 
 T = TypeVar("T")
