@@ -109,7 +109,9 @@ at most (null where nothing bounds them), its own `binding` budget, and the `set
 
 Figures are `agents` (at most), `depth` (calls one after another, at most, were nothing to wait for a free slot)
 and `calls`, `tokens` and `usd`, each with `at_least`, `expected` and `at_most`. `usd` is in dollars, and its
-three are null where a price is unknown. A binding budget has an `address`, a `dimension` (`usd`, `tokens` or
+three are null where a price is unknown. `input` is how many of the expected tokens are read, and `cached`, with
+the same three, how many of those may come from servers' caches; `usd_cached` is what is expected in dollars if
+all of them do, null where no price tells. A binding budget has an `address`, a `dimension` (`usd`, `tokens` or
 `calls`) and its `limit`. In an address `3-12.squad` stands for the branches 3 to 12, which are alike: what is
 said of it is said of each.
 
@@ -124,6 +126,10 @@ said of it is said of each.
   of tokens; no call reads more than its model's window, which is the model's `context`, else 8,192 tokens,
   which the plan then says; a structured reply is asked for twice, but those of a CEO and a recruiter once;
   every budget around clips.
+- **Cached**: a bound, "up to". Expected are the tokens that repeat the beginning of an earlier call of the run: a
+  role's prefix, the task, what a team's earlier rounds have shown. At least is 0, as servers need not cache,
+  drop what was long unused, count in blocks, and share nothing with other replicas; at most is all that is read,
+  as an earlier run may have left it there. `usd` counts on none of it, but for at least, which counts on all.
 
 At most is promised for calls that are answered at the first try, by servers that report their usage and whose
 models share a tokenizer. What may come on top, at each call by itself:

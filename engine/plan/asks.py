@@ -7,13 +7,14 @@ import orjson
 
 from podium.dsl.bounds import asks
 from podium.dsl.model import Price
-from podium.dsl.program import OutputField, Program, Role
+from podium.dsl.program import OutputField, Program, Role, Template, Text
 
 from ..agent.act import DEFAULT_SYSTEM, DEFAULT_WINDOW, cap_of
 from ..agent.prompt import CLIP_BYTES_PER_TOKEN
 from ..agent.shape import schema
 from ..tokens import PER_CALL, PER_MESSAGE, SCHEMA_FACTOR
 from .amounts import NOTHING, Amounts, Range, charge
+from .repeats import NEW, Beginnings, Known
 from .texts import BYTES_PER_TOKEN, BYTES_PER_TOKEN_MOST, UNBOUNDED, Size, Words, known, reply
 
 # Asked again, an agent is shown the beginning of its reply (200 tokens) and told what is wrong with it.
@@ -27,6 +28,7 @@ EXPECTED_TURNS, _OFFER, _RESULT = 4, 300, 2000
 class Asking(NamedTuple):
     """A model as a plan knows it. window in tokens; reads: what one call of it is charged for at most."""
 
+    name: str
     window: int
     price: Price | None
     reads: int
@@ -43,6 +45,7 @@ class Models:
     program: Program
     holds: bool = False
     assumed: set[str] = field(default_factory=set[str])
+    sent: Beginnings = field(default_factory=Beginnings)
 
     def of(self, role: Role, model: str | None = None) -> Asking:
         """The model that role is asked on: its own, else model, else the run's."""
@@ -51,7 +54,7 @@ class Models:
         if found.context is None:
             self.assumed.add(name)
         window = found.context or DEFAULT_WINDOW
-        return Asking(window, found.price, UNBOUNDED if self.holds else window)
+        return Asking(name, window, found.price, UNBOUNDED if self.holds else window)
 
     def text(self, role: Role, model: str | None = None) -> int:
         """How many tokens a reply of the role is read again as, at most."""
@@ -60,7 +63,12 @@ class Models:
 
 
 def asked(
-    asking: Asking, prompt: Size, cap: int, output: tuple[OutputField, ...] | None, messages: int
+    asking: Asking,
+    prompt: Size,
+    cap: int,
+    output: tuple[OutputField, ...] | None,
+    messages: int,
+    known: Known = NEW,
 ) -> Amounts:
     """One call of so many messages under a cap of so many tokens; its server never reads more than its window.
 
@@ -74,14 +82,16 @@ def asked(
         most,
     )
     into = Range(into.least, max(into.least, min(into.expected, most)), most)
-    return charge(into.within(asking.reads), Range(0, -(-cap // 2), cap), asking.price)
+    out = Range(0, -(-cap // 2), cap)
+    return charge(into.within(asking.reads), out, asking.price, known, prompt.expected)
 
 
-def agent(asking: Asking, prompt: Size, cap: int, role: Role) -> Amounts:
-    """One agent's calls: a structured reply that cannot be read is asked for once more, at most."""
+def agent(asking: Asking, prompt: Size, cap: int, role: Role, known: Known) -> Amounts:
+    """One agent's calls: a structured reply that cannot be read is asked for once more, at most. known: of the
+    first one."""
     if role.tools:
-        return _working(asking, prompt, cap, role)
-    once = asked(asking, prompt, cap, role.output, 2)
+        return _working(asking, prompt, cap, role, known)
+    once = asked(asking, prompt, cap, role.output, 2, known)
     if role.output is None:
         return once
     longer = prompt.plus(Size(0, 0, _SHOWN_AGAIN + _complaint(role.output)))
@@ -89,15 +99,18 @@ def agent(asking: Asking, prompt: Size, cap: int, role: Role) -> Amounts:
     return once.plus(again.perhaps())
 
 
-def _working(asking: Asking, prompt: Size, cap: int, role: Role) -> Amounts:
+def _working(asking: Asking, prompt: Size, cap: int, role: Role, known: Known) -> Amounts:
     """The turns of an agent with tools. What these say of themselves and give back is only bounded by the window;
     what is expected is a guess at an agent that looks a few things up."""
-    told = prompt.plus(Size(0, len(role.tools) * _OFFER, UNBOUNDED))
+    offers = len(role.tools) * _OFFER
+    told, known = prompt.plus(Size(0, offers, UNBOUNDED)), known.longer(offers)
     total, most = NOTHING, asks(role)
     expected = min(role.turns, EXPECTED_TURNS)
     for turn in range(expected):
         grown = told.plus(reply(cap).plus(Size(0, _RESULT, 0)).times(turn))
-        once = asked(asking, grown, cap, role.output, 2 + 2 * turn)
+        if turn:  # all but the last result was there in the turn before, or is its reply
+            known = Known(grown.expected - _RESULT)
+        once = asked(asking, grown, cap, role.output, 2 + 2 * turn, known)
         total = total.plus(once.or_least(NOTHING) if turn else once)
     rest = asked(asking, told, cap, role.output, 2)
     return total.plus(rest.perhaps().times(most - expected))
@@ -106,13 +119,21 @@ def _working(asking: Asking, prompt: Size, cap: int, role: Role) -> Amounts:
 def lone(models: Models, role: Role, words: Words) -> Amounts:
     """One agent outside a team."""
     asking = models.of(role)
-    return agent(asking, lone_prompt(role, words), cap_of(role, asking.window), role)
+    begins = words.begins(
+        written(DEFAULT_SYSTEM) if role.system is None else role.system, role.prompt
+    )
+    known_ = models.sent.known(asking.name, begins.text, begins.alike)
+    return agent(asking, lone_prompt(role, words), cap_of(role, asking.window), role, known_)
 
 
 def lone_prompt(role: Role, words: Words) -> Size:
     """The system text and the prompt."""
     system = known(DEFAULT_SYSTEM) if role.system is None else words.of(role.system)
     return system.plus(words.of(role.prompt))
+
+
+def written(text: str) -> Template:
+    return Template((Text(text),))
 
 
 def _complaint(output: tuple[OutputField, ...]) -> int:

@@ -27,8 +27,17 @@ class Caps(NamedTuple):
     seconds: float | None = None
 
     def clip(self, amounts: Amounts) -> Amounts:
-        usd = None if amounts.usd is None else amounts.usd.within(self.usd)
-        return Amounts(amounts.calls.within(self.calls), amounts.tokens.within(self.tokens), usd)
+        usd, cached = (
+            None if amounts.usd is None else amounts.usd.within(self.usd),
+            amounts.usd_cached,
+        )
+        repeats = amounts.repeats.within(self.tokens)
+        if usd is not None and cached is not None:
+            saved = max(0, usd.expected - cached)
+            repeats = repeats._replace(again=repeats.again._replace(usd=saved))
+        return Amounts(
+            amounts.calls.within(self.calls), amounts.tokens.within(self.tokens), usd, repeats
+        )
 
 
 UNBOUND = Caps()

@@ -8,7 +8,8 @@ from ..agent.act import cap_of
 from ..team import mas_tts as table
 from .amounts import NOTHING, Amounts, least_call
 from .asks import Models, asked
-from .texts import Given, Size, Topic, known, reply
+from .repeats import Known
+from .texts import EMPTY, Given, Size, Topic, known, reply
 
 # Around the pieces of a prompt: names of slots, numbers, tags; generous.
 _AROUND = 400
@@ -31,23 +32,28 @@ def mas_tts(models: Models, flow: Team, topic: Topic, given: Given, *, cautious:
     own = persona.plus(direction)
     longest = Size(*map(max, solution, review, direction))
 
-    def step(role: Role, ask: str, *pieces: Size) -> Amounts:
+    def step(role: Role, ask: str, *pieces: Size, alike: Size = EMPTY) -> Amounts:
+        """alike: what others who are asked at the same time read too, the task apart."""
         asking = models.of(role, flow.model)
         prompt = known(ask).plus(topic.size).plus(Size(0, _AROUND, _AROUND))
         for piece in pieces:
             prompt = prompt.plus(piece)
-        once = asked(asking, prompt._replace(least=0), cap_of(role, asking.window), None, 2)
+        head, cap = topic.size.expected, cap_of(role, asking.window)
+        known_ = Known(0, head + alike.expected, head)
+        once = asked(asking, prompt._replace(least=0), cap, None, 2, known_)
         return once.plus(once.perhaps().times(MAS_TTS_TRIES - 1))
 
     heard = longest.plus(persona)
     solve = step(solver, table.SOLVER_ASK, own, heard.times(table.SOLVER_WINDOW))
-    criticise = step(critic, table.CRITIC_ASK, own, heard.times(table.CRITIC_WINDOW))
+    read = heard.times(table.CRITIC_WINDOW)
+    criticise = step(critic, table.CRITIC_ASK, own, read, alike=read)
+    reviews = criticise.times(flow.size - 1, alike=True).onward()
     turn = (
         step(chief, table.CEO_SYSTEM + table.CEO_ASK, solution, advice)
         .plus(step(recruit, table.RECRUITER_ASK, advice))
         .plus(step(evaluate, table.EVALUATOR_ASK, solution, persona))
         .plus(solve.times(flow.rounds + 1))
-        .plus(criticise.times((flow.size - 1) * flow.rounds))
+        .plus(reviews.times(flow.rounds))
     )
     roles = (chief, recruit, solver, critic, evaluate)
     least = least_call(models.of(role, flow.model).price for role in roles)

@@ -131,7 +131,9 @@ def _facts(seen: Seen) -> Hashable:
 
 
 def _figures(node: Node) -> tuple[Hashable, ...]:
-    return (node.kind, node.count, node.agents, node.depth, node.amounts, node.seconds)
+    # What repeats hangs on what stands before the part.
+    amounts = node.amounts._replace(repeats=NOTHING.repeats)
+    return (node.kind, node.count, node.agents, node.depth, amounts, node.seconds)
 
 
 # --- alignment -------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from podium.dsl.bounds import bounds
-from podium.dsl.program import Ceo, Role, Team
+from podium.dsl.program import Ceo, Role, Team, Template
 
-from ..agent.act import cap_of
-from ..agent.prompt import CLIP_BYTES_PER_TOKEN
+from ..agent.act import DEFAULT_SYSTEM, cap_of
+from ..agent.prompt import CLIP_BYTES_PER_TOKEN, FIT_BYTES_PER_TOKEN
 from ..team.board import SYSTEM
 from ..team.ceo import ASSIGNMENT_TOKENS, DEFAULT_OUTPUT, DIRECTION_TOKENS, may_set, question
 from ..team.ceo import DEFAULT_SYSTEM as CEO_SYSTEM
@@ -26,8 +26,9 @@ from ..team.cycle import (
 from ..team.lead import PERSONA_TOKENS
 from ..team.machine import Phase, phases
 from .amounts import NOTHING, Amounts, least_call
-from .asks import Models, agent, asked, lone_prompt
+from .asks import Asking, Models, agent, asked, lone_prompt, written
 from .compat import mas_tts
+from .repeats import Known
 from .texts import EMPTY, Given, Size, Topic, Words, known, reply
 
 # Texts that the driver writes around what members say, in bytes at most.
@@ -72,7 +73,8 @@ def everyone(flow: Team) -> list[Role]:
 @dataclass(slots=True)
 class _Rounds:
     """posts: the whole board. longest: one post. said: how many there are. outside: posts of no member.
-    spoken: names of roles that gave a solution. number: of the round.
+    spoken: names of roles that gave a solution. number: of the round. read: how much of what each sees the last
+    call had before it, by role where each sees its own, in bytes as expected. opened: a round has begun.
     """
 
     models: Models
@@ -85,6 +87,8 @@ class _Rounds:
     outside: Size = EMPTY
     number: int = 0
     spoken: set[str] = field(default_factory=set[str])
+    read: dict[str, int] = field(default_factory=dict[str, int])
+    opened: bool = False
 
     def total(self) -> Amounts:
         flow, total = self.flow, NOTHING
@@ -150,7 +154,9 @@ class _Rounds:
         by_seat = [kind for kind, member in enumerate(members) for _ in range(member.count)]
         kinds = Counter(by_seat[seat - 1] for seat in phase.seats)
         for kind, count in kinds.items():
-            total = total.plus(self._member(number, members[kind].role).times(count))
+            first, other = self._members(number, members[kind].role)
+            total = total.plus(first).plus(other.times(count - 1))
+        self.opened = True
         for kind, count in kinds.items():
             role = members[kind].role
             head = _HEAD + len(role.name.encode())
@@ -167,12 +173,49 @@ class _Rounds:
 
     # --- members ---------------------------------------------------------------------------------
 
-    def _member(self, number: int, role: Role) -> Amounts:
+    def _members(self, number: int, role: Role) -> tuple[Amounts, Amounts]:
+        """The first seat of the role to be asked in a phase, and any other."""
         asking = self.models.of(role, self.flow.model)
         cap = cap_of(role, asking.window)
         text = reply(self.models.text(role, self.flow.model))
-        prompt = self._preface().plus(self._seen(number, role, text)).plus(self._own(role, text))
-        return agent(asking, prompt._replace(least=0), cap, role)
+        seen, own = self._seen(number, role, text), self._own(role, text)
+        prompt = self._preface().plus(seen).plus(own)._replace(least=0)
+        room = (asking.window - min(cap, asking.window // 2)) * FIT_BYTES_PER_TOKEN
+        fits = prompt.expected <= room  # else older posts go, and with them what is behind them
+        first, other = self._known(asking, role, prompt.expected, seen.expected, fits=fits)
+        return agent(asking, prompt, cap, role, first), agent(asking, prompt, cap, role, other)
+
+    def _known(
+        self, asking: Asking, role: Role, prompt: int, seen: int, *, fits: bool
+    ) -> tuple[Known, Known]:
+        """What repeats of the two, of prompts of so many bytes in which the board takes seen."""
+        words, alone = self._words(role, statement=self._alike), self._sees(role) == "own"
+        alike = self._alike and self.flow.recruit is None
+        system = role.system if alike and role.system is not None else written(SYSTEM)
+        begins = words.begins(system, *([] if alike else [self._task()]))
+        base = self.models.sent.known(asking.name, begins.text, 0)
+        head = base.again + base.head
+        if self.opened and not alike and self.topic.statement is None:
+            head += self.topic.size.expected
+        key = role.name if alone else ""
+        steady = fits and begins.whole and self._sees(role) != "last"
+        before = min(seen, self.read.get(key, 0)) if steady else 0
+        self.read[key] = seen
+        again = (head if self.opened else base.again) + before
+        beside = head + (before if alone and self.opened else seen)
+        if alike and not (alone and self.opened):  # own solutions stand on the board already
+            tail = words.begins(role.prompt).alike
+            beside = prompt if tail == words.of(role.prompt).expected else beside + tail
+        # Another copy of the team reads the same in its first round, and later no more than the head.
+        copy = 0 if self.opened else prompt
+        first = Known(again, max(base.head, copy - again), base.head)
+        return first, Known(beside, max(0, copy - beside), 0)
+
+    def _task(self) -> Template:
+        return written("Task:\n" + (self.topic.statement or ""))
+
+    def _sees(self, role: Role) -> str:
+        return role.sees or self.flow.sees
 
     def _preface(self) -> Size:
         size = known(SYSTEM).plus(self._scores())
@@ -187,7 +230,7 @@ class _Rounds:
     def _seen(self, number: int, role: Role, text: Size) -> Size:
         """What the role sees of the board; a seat posts twice a round at most."""
         seen = self.posts
-        match role.sees or self.flow.sees:
+        match self._sees(role):
             case "board":
                 pass
             case "last":
@@ -236,6 +279,8 @@ class _Rounds:
         }
         view, known_sizes = topic.view()
         view["self"] = {"role": role.name}
+        if self.flow.recruit is None:
+            view["self"] = {"role": role.name, "name": role.name}
         inside = given_by(self.models, self.flow, self.given)
         given = Given(
             self.given.width,
@@ -270,7 +315,15 @@ class _Rounds:
         )
         own = tuple(f for f in role.output or () if may_set(f.name, chief.sets))
         output = own or ceo_output(chief.sets) or None
-        return asked(asking, prompt._replace(least=0), max(1, cap), output, 2)
+        known_ = self._around(asking, role, written(CEO_SYSTEM), self._task())
+        if self.number == 1:
+            known_ = known_._replace(alike=prompt.expected - known_.again)
+        return asked(asking, prompt._replace(least=0), max(1, cap), output, 2, known_)
+
+    def _around(self, asking: Asking, role: Role, system: Template, *then: Template) -> Known:
+        """What repeats of who is asked beside the discussion."""
+        begins = self._words(role, statement=True).begins(role.system or system, *then)
+        return self.models.sent.known(asking.name, begins.text, 0)
 
     def _recruiter(self, role: Role) -> Amounts:
         asking = self.models.of(role, self.flow.model)
@@ -278,7 +331,8 @@ class _Rounds:
         if self.flow.evaluate is not None and self.number:
             prompt = prompt.plus(_clipped(ADVICE_TOKENS)).plus(Size(0, _LINE // 2, _LINE))
         cap = cap_of(role, asking.window)
-        return asked(asking, prompt._replace(least=0), cap, role.output, 2)
+        known_ = self._around(asking, role, written(DEFAULT_SYSTEM), role.prompt)
+        return asked(asking, prompt._replace(least=0), cap, role.output, 2, known_)
 
     def _evaluator(self, role: Role) -> Amounts:
         asking = self.models.of(role, self.flow.model)
@@ -297,7 +351,9 @@ class _Rounds:
             name = len(self.flow.execute.name.encode())
             prompt = prompt.plus(_clipped(EVIDENCE_TOKENS)).plus(Size(0, _SCORE, _LIST + name))
         output = role.output or EVALUATOR_OUTPUT
-        return asked(asking, prompt._replace(least=0), cap_of(role, asking.window), output, 2)
+        known_ = self._around(asking, role, written(EVALUATOR_SYSTEM), self._task())
+        cap = cap_of(role, asking.window)
+        return asked(asking, prompt._replace(least=0), cap, output, 2, known_)
 
 
 def _clipped(tokens: int) -> Size:

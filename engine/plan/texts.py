@@ -117,6 +117,15 @@ class Topic:
         return {}, {"task.statement": self.size, "task.name": Size(0, name // 2, name)}
 
 
+class Begins(NamedTuple):
+    """text: as far as it is known before the run. alike: how many bytes are expected up to where one names
+    itself, if so as no other does. whole: whether all is known."""
+
+    text: str
+    alike: int
+    whole: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """What a prompt's slots stand for: view where that is known before the run, sizes where only a bound is.
@@ -135,6 +144,19 @@ class Words:
         for part in template.parts:
             total = total.plus(known(part.text) if isinstance(part, Text) else self._slot(part))
         return total
+
+    def begins(self, *templates: Template) -> "Begins":
+        """What the templates, one behind another, begin with."""
+        text, alike, whole = "", 0, True
+        for part in (part for template in templates for part in template.parts):
+            there = isinstance(part, Text) or _is_in(self.view, part.path)
+            if isinstance(part, Slot) and not there and part.path[0] == "self":
+                return Begins(text, alike, whole=False)
+            whole = whole and there
+            if whole:
+                text += render(Template((part,)), self.view)
+            alike += self.of(Template((part,))).expected
+        return Begins(text, alike, whole)
 
     def _slot(self, slot: Slot) -> Size:
         if _is_in(self.view, slot.path):

@@ -201,7 +201,7 @@ class Walk:
         gives = _NONE
         width = 0
         for child in children:
-            total = total.plus(child.amounts.times(child.count))
+            total = total.plus(child.amounts.times(child.count, alike=True))
             width += child.gives.width * child.count
             gives = gives.join(child.gives)
         needed = flow.need if self.cautious else flow.passes
@@ -215,7 +215,8 @@ class Walk:
         for number, step in enumerate(flow.steps, 1):
             child = self._node(step, place.at(f"{number}.{step.label}"), current)
             children.append(child)
-            total, current = total.plus(child.amounts), child.gives
+            here = child.amounts.onward() if number > 1 else child.amounts
+            total, current = total.plus(here), child.gives
         return self._whole(flow, place, given, total, current, tuple(children))
 
     def _lift(self, flow: Lift, inner: Flow, place: Place, given: Given) -> Node:

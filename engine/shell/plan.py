@@ -30,7 +30,7 @@ from .texts import STDIN
 
 # Without a terminal nothing is cut, and a difference stays readable.
 _UNCUT, _PAGE = 200, 100
-_HEADS = ("part", "agents", "calls", "tokens", "dollars", "time")
+_HEADS = ("part", "agents", "calls", "tokens", "cached", "dollars", "time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,13 @@ UNKNOWN = "unknown"
 
 
 class Row(NamedTuple):
-    """A row of the plan's tree; figures are at least, expected and at most."""
+    """A row of the plan's tree; figures are at least, expected and at most. cached: of what is expected."""
 
     name: str
     agents: str
     calls: str
     tokens: str
+    cached: str
     usd: str
     seconds: str
 
@@ -47,7 +48,7 @@ def rows(planned: Plan) -> Iterator[Row]:
         name = "  " * depth + times + safe_line(described(node), 60)
         yield _row(name, node.agents, node.amounts, node.seconds)
         if node.binding is not None:
-            yield Row("  " * depth + f"! binds: {safe_line(bound(node.binding), 80)}", *[""] * 5)
+            yield Row("  " * depth + f"! binds: {safe_line(bound(node.binding), 80)}", *[""] * 6)
     yield _row("total", planned.agents, planned.total, planned.seconds)
 
 
@@ -84,9 +85,14 @@ def _row(name: str, agents: int, amounts: Amounts, seconds: float | None) -> Row
         show_count(agents),
         figures(amounts.calls),
         figures(amounts.tokens),
+        up_to(amounts.repeats.again.tokens),
         dollars(amounts.usd),
         span(seconds),
     )
+
+
+def up_to(count: int) -> str:
+    return f"<= {show_count(count)}" if count else "0"
 
 
 def figures(these: Range) -> str:
@@ -109,7 +115,8 @@ def stacked(row: Row) -> Iterator[str]:
     yield row.name
     if row.agents:
         margin = " " * (len(row.name) - len(row.name.lstrip()) + 4)
-        yield f"{margin}{row.agents} agents, {row.calls} calls, {row.tokens} tokens,"
+        yield f"{margin}{row.agents} agents, {row.calls} calls,"
+        yield f"{margin}{row.tokens} tokens, {row.cached} of them cached,"
         yield f"{margin}{row.usd}, {row.seconds}"
 
 
@@ -133,6 +140,8 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     else:
         yield "No budget binds: all that is planned fits."
     yield f"One after another: {show_calls(planned.depth)} at most."
+    if cached := from_cache(planned.total):
+        yield cached
     if planned.rents is not None:
         yield f"Rent: {rent(planned.rents)}, in the total alone."
     if unknown := sorted(unpriced(program)):
@@ -153,6 +162,19 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     yield "In force, defaults included:"
     yield from (f"  {line}" for line in in_force(program, planned))
     yield from (f"{kind}: {', '.join(names)}" for kind, names in touched(program).items() if names)
+
+
+def from_cache(amounts: Amounts) -> str:
+    """How many tokens may come from caches, and what that would make of the dollars; empty where none may."""
+    repeats = amounts.repeats
+    if not repeats.again.tokens:
+        return ""
+    again, whole = show_count(repeats.again.tokens), show_count(repeats.input)
+    told = f"From caches: up to {again} of {whole} input tokens expected, which repeat an earlier call's beginning"
+    usd, cached = amounts.usd, amounts.usd_cached
+    if usd is None or cached is None:
+        return f"{told}."
+    return f"{told}; expected is {show_usd(usd.expected)} without, {show_usd(cached)} with all of them."
 
 
 def rent(rents: Rents) -> str:
@@ -205,6 +227,7 @@ def node_json(program: Program, node: Node) -> dict[str, Any]:
         "label": node.label,
         "count": node.count,
         **amounts_json(node.agents, node.amounts),
+        **cached_json(node.amounts),
         "depth": node.depth,
         "seconds": node.seconds,
         "binding": binding_json(node.binding),
@@ -215,6 +238,7 @@ def node_json(program: Program, node: Node) -> dict[str, Any]:
 def total_json(planned: Plan) -> dict[str, Any]:
     return {
         **amounts_json(planned.agents, planned.total),
+        **cached_json(planned.total),
         "depth": planned.depth,
         "seconds": planned.seconds,
     }
@@ -243,6 +267,16 @@ def amounts_json(agents: int, amounts: Amounts) -> dict[str, Any]:
         "calls": range_json(amounts.calls),
         "tokens": range_json(amounts.tokens),
         "usd": range_json(None if usd is None else [_dollars(micro) for micro in usd]),
+    }
+
+
+def cached_json(amounts: Amounts) -> dict[str, Any]:
+    """What may come from caches; the dollars are null where no price tells of them."""
+    repeats, cached = amounts.repeats, amounts.usd_cached
+    return {
+        "input": repeats.input,
+        "cached": range_json((0, repeats.again.tokens, repeats.most)),
+        "usd_cached": None if cached is None else _dollars(cached),
     }
 
 

@@ -72,8 +72,8 @@ def test_sequence_and_parallel_are_sums_and_a_reply_is_read_again_at_its_cap() -
     whole = planned(then(parallel(3, then(agent(WRITER), agent(REVISER))), reduce_by("vote")))
     chain = part(whole, "main/1.parallel/1-3.then")
     first, second = chain.children
-    assert chain.amounts == first.amounts.plus(second.amounts)
-    assert whole.total == chain.amounts.times(3)
+    assert chain.amounts == first.amounts.plus(second.amounts.onward())
+    assert whole.total == chain.amounts.times(3, alike=True)
     empty = planned(agent(replace(REVISER, prompt=role("x", "Mend: ").prompt)))
     assert second.amounts.tokens.most == empty.total.tokens.most + 100
     assert [node.agents for _, node in whole.root.walk()] == [6, 6, 2, 1, 1, 0]

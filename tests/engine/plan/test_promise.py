@@ -31,11 +31,11 @@ from podium.dsl.source import Source
 from podium.dsl.values import Tasks
 from podium.engine import Engine
 from podium.engine.call import ModelCall, Usage
-from podium.engine.ledger import Amount
 from podium.engine.plan import Node, plan
 from podium.engine.plan.amounts import Amounts, Range
 from podium.engine.plan.judges import judges_of
 from podium.engine.result import RunResult
+from podium.engine.spend import Spend
 from podium.engine.testing import Say, ScriptedClient
 from podium.engine.testing.agents import called
 from podium.engine.testing.strategies import Generated, programs
@@ -238,10 +238,9 @@ class Server:
             usage = Usage(input=longest, output=call.max_output)
         else:
             letters = sum(len("".join(m.content.split())) for m in call.messages)
-            usage = Usage(
-                input=chance.randint(max(1, letters // 128), longest),
-                output=chance.randint(0, call.max_output),
-            )
+            read = chance.randint(max(1, letters // 128), longest)
+            cached = chance.choice([0, chance.randint(0, read), read])
+            usage = Usage(read, cached, output=chance.randint(0, call.max_output))
         wait = chance.uniform(0, 90)
         if call.tools and (self.hard or chance.random() < 0.6):
             return Say("", delay=wait, usage=usage, calls=called(call.tools, "yes", chance))
@@ -307,13 +306,13 @@ def hold(program: Program, folder: Path, server: Server, *, more: bool = False) 
     totals = folded.totals()
     answered = {"passed", "finished"}
     assert folded.ended is not None
-    check("total", planned.total, folded.total.amount, folded.ended.outcome in answered)
+    check("total", planned.total, folded.total, folded.ended.outcome in answered)
     parts = [(pattern_of(part.address), part) for _, part in planned.root.walk()]
     for address, node in folded.nodes.items():
         found = [part for pattern, part in parts if pattern.fullmatch(address)]
         assert found or is_below(address, parts) or address in ENVELOPES, address
         for part in found:
-            check(address, part.amounts, totals[address].amount, node.outcome in answered)
+            check(address, part.amounts, totals[address], node.outcome in answered)
 
 
 # Nodes around the flow: the run itself, and one for each of its tasks. The total is checked for the first.
@@ -346,8 +345,10 @@ def budgeted(program: Program) -> bool:
     return program.budget != Budget()
 
 
-def check(where: str, planned: Amounts, spent: Amount, answered: bool) -> None:
+def check(where: str, planned: Amounts, spend: Spend, answered: bool) -> None:
     assert planned.usd is not None
+    assert spend.usage.cached <= planned.repeats.most, where
+    spent = spend.amount
     each: list[tuple[str, Range, int]] = [
         ("calls", planned.calls, spent.calls),
         ("tokens", planned.tokens, spent.tokens),

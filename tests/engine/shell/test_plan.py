@@ -52,9 +52,10 @@ def test_a_plan_says_figures_budget_parameters_and_what_it_touches_without_leave
     assert result.exit_code == 0, result.stderr
     assert "2 x team of 2, 1 rounds" in result.stdout
     lines = result.stdout.splitlines()
-    assert lines[7:10] == [
+    assert lines[7:11] == [
         "Binding budget: the calls of main (5).",
         "One after another: 2 calls at most.",
+        "From caches: up to 588 of 4.12k input tokens expected, which repeat an earlier call's beginning.",
         "Parameter copies = 2 (--set)",
     ]
     assert lines[-5:] == [
@@ -92,6 +93,9 @@ def test_the_json_holds_each_part_and_the_total() -> None:
     assert squad["calls"] == {"at_least": 1, "expected": 3, "at_most": 3}
     assert total["calls"] == {"at_least": 1, "expected": 5, "at_most": 5}
     assert total["agents"] == 6
+    assert squad["cached"]["at_least"] == 0 < squad["cached"]["expected"] < squad["input"]
+    assert squad["input"] < squad["cached"]["at_most"] == squad["tokens"]["at_most"] - 3 * 1000
+    assert (squad["usd_cached"], total["usd_cached"]) == (None, None)
     assert squad["usd"]["at_least"] < squad["usd"]["expected"] < squad["usd"]["at_most"] < 1
     unpriced = json.loads(planned("paid.team", "unknown", "--json").stdout)
     assert unpriced["total"]["usd"] == {"at_least": None, "expected": None, "at_most": None}
@@ -228,12 +232,13 @@ def test_no_width_of_a_terminal_cuts_a_figure(width: int) -> None:
         "10",
         "1 / 24 / 24",
         "1 / 2k",
+        "<= 900",
         "$0.10",
         "unknown",
     )
     screen = io.StringIO()
     draw(
-        Console(file=screen, width=width), [one, Row("  ! binds: the calls of main (5)", *[""] * 5)]
+        Console(file=screen, width=width), [one, Row("  ! binds: the calls of main (5)", *[""] * 6)]
     )
     shown = screen.getvalue()
     assert all(cell in shown for cell in one)
