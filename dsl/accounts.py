@@ -41,10 +41,20 @@ def nested(evaluator: Evaluator, draft: Draft, *, notes: bool) -> None:
         seen.add((id(node), around))
         for role, _ in roles(node):
             if role.budget is not None:
-                _inside(evaluator, role.budget, f"`{role.name}`", node.place, around, who, place)
+                _inside(
+                    evaluator,
+                    role.budget,
+                    f"`{role.name}`",
+                    node.place,
+                    around=around,
+                    who=who,
+                    place=place,
+                )
         if isinstance(node, Limited):
             inner = node.budget
-            _inside(evaluator, inner, f"`{node.label}`", node.place, around, who, place)
+            _inside(
+                evaluator, inner, f"`{node.label}`", node.place, around=around, who=who, place=place
+            )
             around = _effective(inner, around)
             who, place = f"`{node.label}`", node.place
         if isinstance(node, Parallel) and (node.split == "even" or notes):
@@ -57,6 +67,7 @@ def _inside(
     inner: Budget,
     name: str,
     at: Place,
+    *,
     around: Budget,
     who: str,
     place: Place,

@@ -31,7 +31,7 @@ EVALUATOR = _role("evaluator", 16_384)
 
 
 def mas_tts(
-    place: Place, size: int, model: str | None, ceo: Role, rounds: int, cycles: int
+    place: Place, size: int, model: str | None, ceo: Role, *, rounds: int, cycles: int
 ) -> Team:
     """The team; rounds are those of its critics in each cycle."""
     return Team(

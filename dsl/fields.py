@@ -138,7 +138,7 @@ def known(
     absent = [name for name in specs if name not in found]
     for field in strange:
         unsure |= meant_by(field.name, specs, absent)
-        _unknown(context, what, field, specs, absent, scope)
+        _unknown(context, what, field, scope, specs=specs, absent=absent)
     return Known([*found.values(), *_meant(record, specs, found)], frozenset(unsure - found.keys()))
 
 
@@ -152,9 +152,10 @@ def _unknown(
     context: Context,
     what: str,
     field: syntax.Field,
+    scope: Scope,
+    *,
     specs: Mapping[str, Spec],
     absent: Sequence[str],
-    scope: Scope,
 ) -> None:
     lacking = [name for name in absent if specs[name].required]
     help_ = (

@@ -36,7 +36,9 @@ def set_params(evaluator: Evaluator, main: Module, given: Given) -> None:
             continue
         want = evaluator.param_type(declared[name], scope)
         label = rule(declared[name], scope)
-        values[name] = _converted(evaluator, main, name, value, origin, want, label)
+        values[name] = _converted(
+            evaluator, main, name, value, origin=origin, want=want, label=label
+        )
     for name, declaration in declared.items():
         if declaration.value is None and name not in given:
             evaluator.error(
@@ -53,6 +55,7 @@ def _converted(
     main: Module,
     name: str,
     value: str | int | float | bool,
+    *,
     origin: str,
     want: Type,
     label: Label | None,
@@ -67,7 +70,9 @@ def _converted(
     found = evaluator.problems[before:]
     if has_errors(found):
         del evaluator.problems[before:]
-        evaluator.problems.append(_refused(name, value, origin, want, place, found, label))
+        evaluator.problems.append(
+            _refused(name, value, found, origin=origin, want=want, place=place, label=label)
+        )
     return result
 
 
@@ -92,10 +97,11 @@ def _read(evaluator: Evaluator, main: Module, text: str, origin: str, want: Type
 def _refused(
     name: str,
     value: object,
+    found: list[Problem],
+    *,
     origin: str,
     want: Type,
     place: Place,
-    found: list[Problem],
     label: Label | None,
 ) -> Problem:
     return Problem(

@@ -79,8 +79,8 @@ def _mas_tts(context: Context, bound: Bound) -> Value:
         size,
         model.name if isinstance(model, Model) else None,
         replace(compat.CEO, model=chief.name) if isinstance(chief, Model) else compat.CEO,
-        as_int(bound.value("rounds"), compat.MAS_TTS_ROUNDS),
-        as_int(bound.value("cycles"), compat.MAS_TTS_CYCLES),
+        rounds=as_int(bound.value("rounds"), compat.MAS_TTS_ROUNDS),
+        cycles=as_int(bound.value("cycles"), compat.MAS_TTS_CYCLES),
     )
 
 

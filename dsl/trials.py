@@ -43,7 +43,7 @@ def test_case(evaluator: Evaluator, noun: Noun) -> TestCase:
     replies = _replies(evaluator, fields, flow)
     rules = {name: _rules(evaluator, fields, name) for name in ("always", "never")}
     if not has_errors(evaluator.problems[before:]):
-        flow = _whole(evaluator, noun, flow, fields, known or SIMULATED, Budget())
+        flow = _whole(evaluator, noun, flow, fields, tasks=known or SIMULATED, budget=Budget())
     return TestCase(
         noun.name,
         noun.place,
@@ -87,7 +87,9 @@ def experiment(evaluator: Evaluator, noun: Noun) -> Experiment:
     _measured(evaluator, fields, budget)
     _scored(evaluator, noun, fields, known)
     if not has_errors(evaluator.problems[before:]):
-        arms = tuple((n, _whole(evaluator, noun, f, fields, known, budget)) for n, f in arms)
+        arms = tuple(
+            (n, _whole(evaluator, noun, f, fields, tasks=known, budget=budget)) for n, f in arms
+        )
     return Experiment(
         noun.name,
         noun.place,
@@ -100,7 +102,7 @@ def experiment(evaluator: Evaluator, noun: Noun) -> Experiment:
 
 
 def _whole(
-    evaluator: Evaluator, noun: Noun, flow: Flow, got: Got, tasks: Tasks | None, budget: Budget
+    evaluator: Evaluator, noun: Noun, flow: Flow, got: Got, *, tasks: Tasks | None, budget: Budget
 ) -> Flow:
     """The flow as a run would have it: with its last step and lifts, after the checks of a whole run."""
     if is_abstract(flow):

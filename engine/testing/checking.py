@@ -67,5 +67,5 @@ def check_case(file: File, one: Checked, seed: int, number: int) -> None:
     if found.broken:
         one.found = found
         one.shrunk = shrunk(
-            file.source, file.library, file.choice, one.subject, found, file.bindings
+            file.source, file.library, file.choice, one.subject, found, bindings=file.bindings
         )

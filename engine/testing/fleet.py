@@ -138,7 +138,7 @@ class SimulatedFleet:
             took = first + slower * reply.usage.output / server.decode
             if server.caches:
                 self._keep(call, replica, _prompt(call), self._now() + first)
-            await self._worked(call, replica, reply.usage, took, first, fault)
+            await self._worked(call, replica, reply.usage, took=took, first=first, fault=fault)
         return _untold(reply) if isinstance(fault, NoUsage) else reply
 
     async def _arrives(self, call: ModelCall, replica: Replica, server: Server) -> Fault | None:
@@ -168,6 +168,7 @@ class SimulatedFleet:
         call: ModelCall,
         replica: Replica,
         usage: Usage,
+        *,
         took: float,
         first: float,
         fault: Fault | None,

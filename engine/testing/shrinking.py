@@ -44,6 +44,7 @@ def shrunk(
     choice: Choice,
     subject: Subject,
     found: Tried,
+    *,
     bindings: Bindings | None = None,
 ) -> Shrunk:
     """The smallest form of a case of subject that broke a promise."""
