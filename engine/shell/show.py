@@ -14,7 +14,7 @@ from podium.dsl.names import did_you_mean
 from ..answer import result_json
 from ..early import early
 from ..event import Improved
-from ..fold import Fold, Spend
+from ..fold import Fold, Node, Spend
 from ..places import is_at
 from ..spend import MICRO, NO_SPEND, rent_share
 from ..store import RunRecord, Store
@@ -223,40 +223,47 @@ def _node_text(
     node = folded.nodes.get(address)
     title = safe_line(address, 200) + ("" if node is None else f"  ({safe_line(node.kind, 20)})")
     console.print(Text(title, style="bold"), soft_wrap=True)
-    if node is not None:
-        reason = "" if node.reason == node.outcome else safe_line(node.reason, 300)
-        words = [node.outcome or "running", reason]
-        if node.score is not None:
-            words.append(f"score {node.score:.6g}")
-        console.print(Text(", ".join(word for word in words if word)), soft_wrap=True)
-        for line_ in said:
-            console.print(Text(line_), soft_wrap=True)
-    amount = spend.amount
-    price = f"{show_calls(amount.calls)}, {show_count(amount.tokens)} tokens, {dollars(spend)}"
-    share = rent_share(spend, folded.total)
-    if share is not None:
-        price += f"; {show_usd(share)} of the rent is its share, by the time of its calls"
-    for told in (price, *books(spend)):
+    ended = () if node is None else (_how(node), *said)
+    for told in (*ended, _price(folded, spend), *books(spend)):
         console.print(Text(told), soft_wrap=True)
-    below = folded.tree().get(address, [])
-    if below:
-        totals = folded.totals()
-        rows = tuple(
-            Row(
-                safe_line(child.address.removeprefix(f"{address}/"), 60),
-                child.outcome or "running",
-                show_count(totals[child.address].amount.calls),
-                show_count(totals[child.address].amount.tokens),
-                dollars(totals[child.address]),
-            )
-            for child in below
-        )
+    if rows := _below(folded, address):
         console.print(table_of(rows))
     for call in own:
         console.print(Text(line(call, width=console.width)), soft_wrap=True)
     if len(own) <= _FULL_TEXTS:
         for call in own:
             _whole_text(console, store, call)
+
+
+def _how(node: Node) -> str:
+    """How the node stands: outcome, reason, score."""
+    reason = "" if node.reason == node.outcome else safe_line(node.reason, 300)
+    score = "" if node.score is None else f"score {node.score:.6g}"
+    return ", ".join(word for word in (node.outcome or "running", reason, score) if word)
+
+
+def _price(folded: Fold, spend: Spend) -> str:
+    amount = spend.amount
+    price = f"{show_calls(amount.calls)}, {show_count(amount.tokens)} tokens, {dollars(spend)}"
+    share = rent_share(spend, folded.total)
+    if share is None:
+        return price
+    return f"{price}; {show_usd(share)} of the rent is its share, by the time of its calls"
+
+
+def _below(folded: Fold, address: str) -> tuple[Row, ...]:
+    """What each node directly below cost."""
+    totals = folded.totals()
+    return tuple(
+        Row(
+            safe_line(child.address.removeprefix(f"{address}/"), 60),
+            child.outcome or "running",
+            show_count(totals[child.address].amount.calls),
+            show_count(totals[child.address].amount.tokens),
+            dollars(totals[child.address]),
+        )
+        for child in folded.tree().get(address, [])
+    )
 
 
 def _whole_text(console: Console, store: Store, call: Tried) -> None:

@@ -8,7 +8,7 @@ import anyio
 import click
 
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import Task, Verifier
+from podium.dsl.program import Program, Task, Verifier
 
 from ..call import CallError, VerifierCall
 from ..checker import sandbox_for
@@ -85,30 +85,46 @@ def command(
         program = load(file, asked, doors.environ).program
     except ProgramError as error:
         reject(error, as_json=as_json)
-    tasks = program.tasks
-    if unsafe_sandbox:
-        click.echo(UNSAFE, err=True)
-    try:
-        sandbox = anyio.run(partial(sandbox_for, program, unsafe=unsafe_sandbox))
-    except CallError as error:
-        raise ShellError(error.message, Exit.FAILED) from error
+    sandbox = _sandbox(program, unsafe=unsafe_sandbox)
     if path is None:
-        _serve(tasks, task, doors, host, port, sandbox)
+        _serve(program.tasks, task, doors, sandbox, host=host, port=port)
         return
-    found, verifier = with_verifier(tasks, task)
-    answer, text = answer_of(path)
-    call = VerifierCall("verify", "", verifier, found, answer, text)
-    try:
-        said = anyio.run(partial(judge, call, environ=doors.environ, sandbox=sandbox))
-        verdict = settled(said, found, verifier)
-    except CallError as error:
-        raise ShellError(f"the verifier gave no verdict: {error.message}", Exit.FAILED) from error
+    verdict = _verdict(*with_verifier(program.tasks, task), path, doors, sandbox)
     click.echo(_json(verdict) if as_json else safe(sentence(verdict)))
     ctx.exit(exit_of("finished", passed=verdict.passed, judged=True))
 
 
+def _sandbox(program: Program, *, unsafe: bool) -> Sandbox | None:
+    """Where the verifier's programs run, if it has any. Raises ShellError."""
+    if unsafe:
+        click.echo(UNSAFE, err=True)
+    try:
+        return anyio.run(partial(sandbox_for, program, unsafe=unsafe))
+    except CallError as error:
+        raise ShellError(error.message, Exit.FAILED) from error
+
+
+def _verdict(
+    task: Task, verifier: Verifier, path: str, doors: Doors, sandbox: Sandbox | None
+) -> Verdict:
+    """What verifier says of the answer at path. Raises ShellError."""
+    answer, text = answer_of(path)
+    call = VerifierCall("verify", "", verifier, task, answer, text)
+    try:
+        said = anyio.run(partial(judge, call, environ=doors.environ, sandbox=sandbox))
+        return settled(said, task, verifier)
+    except CallError as error:
+        raise ShellError(f"the verifier gave no verdict: {error.message}", Exit.FAILED) from error
+
+
 def _serve(
-    tasks: tuple[Task, ...], name: str, doors: Doors, host: str, port: int, sandbox: Sandbox | None
+    tasks: tuple[Task, ...],
+    name: str,
+    doors: Doors,
+    sandbox: Sandbox | None,
+    *,
+    host: str,
+    port: int,
 ) -> None:
     from .serving import serve  # a server's modules take time to load
 
