@@ -335,6 +335,7 @@ class HttpClient:
         body: Mapping[str, Json],
         request_id: str,
     ) -> ModelReply | tuple[CallError, str | None]:
+        """The reply; or what failed, and the field of body that the server refuses, where it is one."""
         replica, profile, place, trial = way.replica, way.profile, way.place, way.trial
         headers = {
             **place.headers,
@@ -360,23 +361,26 @@ class HttpClient:
                 return failure, refused_field(answer.status, answer.body, droppable(call, body))
             if first:
                 stream.begun = partial(_begun, trial, stream, profile.idle_s)
-            collector = Collector(call, profile, replica.name, self._hidden(place))
-            try:
-                await collect(stream, collector, profile)
-            except CallError as failure:  # SGLang refuses a priority inside of a 200
-                if (
-                    failure.kind == "request"
-                    and "priority" in body
-                    and refuses_priority(failure.message)
-                ):
-                    return failure, "priority"
-                raise
-            reply = collector.reply(replica)
-            if call.tools and "tools" not in body:
-                reply = calls_in(reply)
-            if reply.usage.doubtful:
-                self._doubt(replica)
-            return reply
+            return await self._read(stream, call, way, body)
+
+    async def _read(
+        self, stream: Stream, call: ModelCall, way: _Way, body: Mapping[str, Json]
+    ) -> ModelReply | tuple[CallError, str]:
+        replica = way.replica
+        collector = Collector(call, way.profile, replica.name, self._hidden(way.place))
+        try:
+            await collect(stream, collector, way.profile)
+        except CallError as failure:  # SGLang refuses a priority inside of a 200
+            asked = failure.kind == "request" and "priority" in body
+            if asked and refuses_priority(failure.message):
+                return failure, "priority"
+            raise
+        reply = collector.reply(replica)
+        if call.tools and "tools" not in body:
+            reply = calls_in(reply)
+        if reply.usage.doubtful:
+            self._doubt(replica)
+        return reply
 
     def _doubt(self, replica: Replica) -> None:
         """Say, once for each model at its endpoint, that its figures do not add up."""
