@@ -218,6 +218,7 @@ async def live(
     journal: Journal,
     access: Access,
     ledger: Ledger,
+    *,
     verify: Verify,
     tools: Toolbox,
     now: Callable[[], float],
@@ -229,25 +230,14 @@ async def live(
     try:
         _begin(run, journal, ledger, access.windows)
         world = replace(
-            _world(run, journal, access, ledger, verify, tools),
+            _world(run, journal, access, ledger, verify=verify, tools=tools),
             by=_ends_by(run.program, journal, now),
         )
         rental = _rental(run, journal, ledger, world, access.admission.poke)
         if rental is not None:
             run.rental = rental
             rental.begin()
-        run.reins = Reins(
-            journal,
-            ledger,
-            run.id,
-            run.gate.interrupt,
-            access.admission.poke,
-            world.longer,
-            world.pausing,
-            access.admission.drain,
-        )
-        for replica in drained(journal.orders):
-            access.admission.drain(replica, drained=True)
+        run.reins = _reins(run, journal, ledger, world, access.admission)
         with run.scope:
             end = await _walked(world)
     except Exception as error:  # a life ends whatever broke it; the error is in its result
@@ -275,6 +265,22 @@ def _begin(run: Run, journal: Journal, ledger: Ledger, windows: Mapping[str, int
         ledger.open(run.id, limit, run.account)
         journal.emit(AccountOpened(run.id, run.account or "", *limit, budget.seconds))
     ledger.accounts[run.id].limit = limit
+
+
+def _reins(run: Run, journal: Journal, ledger: Ledger, world: World, admission: Admission) -> Reins:
+    """What carries out orders in this life; replicas that an earlier one drained are drained."""
+    for replica in drained(journal.orders):
+        admission.drain(replica, drained=True)
+    return Reins(
+        journal,
+        ledger,
+        run.id,
+        run.gate.interrupt,
+        admission.poke,
+        world.longer,
+        world.pausing,
+        admission.drain,
+    )
 
 
 def _rental(
@@ -306,7 +312,7 @@ def _broken(journal: Journal, error: Exception) -> Outcome:
 
 
 def _world(
-    run: Run, journal: Journal, access: Access, ledger: Ledger, verify: Verify, tools: Toolbox
+    run: Run, journal: Journal, access: Access, ledger: Ledger, *, verify: Verify, tools: Toolbox
 ) -> World:
     program = run.program
     path = CallPath(

@@ -354,22 +354,22 @@ class Engine:
             sandbox = sandbox or await found_sandbox("tools of its agents", unsafe=self._unsafe)
         means = Means(bound, self._inline, sandbox, self._store.blob)
         async with self._open_tools(program, means) as tools:
-            await self._carried(program, begin, secrets, bound, tools, sandbox, task_status)
+            await self._carried(program, begin, secrets, means, tools, task_status=task_status)
 
     async def _carried(
         self,
         program: Program,
         begin: Callable[[], tuple[Run, Journal]],
         secrets: Mapping[str, str] | None,
-        bound: Bindings,
+        means: Means,
         tools: Toolbox,
-        sandbox: Sandbox | None,
+        *,
         task_status: anyio.abc.TaskStatus[Run],
     ) -> None:
         access = await self._door.open(self._way(secrets), program.models, self._tell)
         check_budget(program, access.windows)
         run, journal = begin()
-        run.sandbox = "" if sandbox is None else sandbox.name
+        run.sandbox = "" if means.sandbox is None else means.sandbox.name
         access = replace(access, salt=salt(self._secret, run.account or ""))
         journal.watchers.append(run.seen)
         self._live[run.id] = run
@@ -383,19 +383,22 @@ class Engine:
             self._tasks.start_soon(self._door.rejoin, access, program.models, missing)
             if rate(program.models):
                 self._tasks.start_soon(pay, run, renting)
-            verify: Verify = partial(self._judging, bindings=bound, inline=self._inline)
-            if self._judging is judge:
-                environ = {**self._environ, **self._secrets, **(secrets or {})}
-                verify = partial(
-                    judge, bindings=bound, inline=self._inline, environ=environ, sandbox=sandbox
-                )
-            await live(run, journal, access, self.ledger, verify, tools, self._now)
+            verify = self._verify(means, secrets)
+            await live(run, journal, access, self.ledger, verify=verify, tools=tools, now=self._now)
         finally:
             for scope in (listening, gauging, renting, missing):
                 scope.cancel()
             del self._live[run.id]
             self._door.admission.forget(run.id)
             self.ledger.close(run.id)
+
+    def _verify(self, means: Means, secrets: Mapping[str, str] | None) -> Verify:
+        """What judges in a run, with what it may know of keys."""
+        bound, inline = means.bindings, means.inline
+        if self._judging is not judge:
+            return partial(self._judging, bindings=bound, inline=inline)
+        environ = {**self._environ, **self._secrets, **(secrets or {})}
+        return partial(judge, bindings=bound, inline=inline, environ=environ, sandbox=means.sandbox)
 
     def _way(self, secrets: Mapping[str, str] | None) -> Client:
         """The client, with the run's own secrets where it has some: the connections are the same."""
