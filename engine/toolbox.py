@@ -48,8 +48,9 @@ def _nothing(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What tools and judges of a run are made from. bindings: functions of the user's, by the name that `python("name")` uses.
+    """What tools and judges of a run are made from.
 
+    bindings: functions of the user's, by the name that `python("name")` uses.
     inline: no threads, as of Engine. sandbox: for programs that they run. kept: a text of the run's store.
     """
 
