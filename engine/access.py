@@ -23,6 +23,7 @@ from .life import Access
 from .scope import World
 from .solo import reserve
 from .spend import MICRO
+from .value import Json
 from .walk import Here, Walk
 
 T = TypeVar("T")
@@ -115,6 +116,9 @@ class _NoRecorder:
 
     def decide(self, address: str, name: str, take: Callable[[], T]) -> T:
         return take()
+
+    def recall(self, address: str, name: str) -> Json:
+        return None
 
 
 def least_call(program: Program, windows: Mapping[str, int], task: Task | None) -> Amount:

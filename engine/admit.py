@@ -171,7 +171,9 @@ class Queue:
 
     def stand(self, waiting: Waiting) -> None:
         """Have waiting in its pool."""
-        self.pools.setdefault(waiting.pool, Turns[Waiting]()).add(waiting)
+        if waiting.pool not in self.pools:
+            self.pools[waiting.pool] = Turns[Waiting]()
+        self.pools[waiting.pool].add(waiting)
         self.busy[waiting.pool] = None
 
     def served_to(self, waiting: Waiting) -> float:
@@ -287,33 +289,30 @@ def admit(queue: Queue, now: float) -> list[Waiting]:
 
 def _fill(queue: Queue, now: float, decided: list[Waiting]) -> None:
     """Give free slots away, one by one, each to the pool whose next account was served least."""
-    heads: list[tuple[float, int, str]] = []
+    heads: list[tuple[float, Waiting]] = []
     for name in tuple(queue.busy):
         _line_up(queue, name, heads)
     while heads:
-        name = heappop(heads)[2]
-        if _give(queue, name, now, decided):
-            _line_up(queue, name, heads)
+        head = heappop(heads)[1]
+        if _give(queue, head, now, decided):
+            _line_up(queue, head.pool, heads)
 
 
-def _line_up(queue: Queue, name: str, heads: list[tuple[float, int, str]]) -> None:
+def _line_up(queue: Queue, name: str, heads: list[tuple[float, Waiting]]) -> None:
     head = queue.pools[name].first()
     if head is None:
         del queue.busy[name]
         queue.tidy(name)
     else:
-        heappush(heads, (queue.served_to(head), head.order, name))
+        heappush(heads, (queue.served_to(head), head))
 
 
-def _give(queue: Queue, name: str, now: float, decided: list[Waiting]) -> bool:
-    """Decide the first of the pool; False where there is no room for it."""
-    pool = queue.pools[name]
-    head = pool.first()
-    assert head is not None, "only pools where somebody waits are lined up"
-    refusal = None if name in queue.judges else queue.fleet.refusal(name, now)
+def _give(queue: Queue, head: Waiting, now: float, decided: list[Waiting]) -> bool:
+    """Decide the first of a pool; False where there is no room for it."""
+    refusal = None if head.pool in queue.judges else queue.fleet.refusal(head.pool, now)
     if refusal is None and not queue.has_place(head, now):
         return False
-    pool.pop()
+    queue.pools[head.pool].pop()
     queue.level = max(queue.level, queue.served_to(head))
     if refusal is not None:
         head.outcome = refusal
@@ -439,7 +438,9 @@ class Admission:
         waiting = self._queue.arrive(call, amount)
         waiting.avoid = avoid
         self._waiting[waiting] = None
-        self.turn()
+        # Behind another one it has to wait, as that one does; nothing else is there to decide.
+        if self._queue.pools[waiting.pool].first() is waiting:
+            self.turn()
         try:
             if waiting.outcome is None:
                 tell(*self._why(waiting))

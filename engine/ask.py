@@ -30,7 +30,7 @@ from .call import (
 from .guard import READING_S, Guard
 from .outcome import Exhausted, Failed
 from .pool import Asking
-from .walk import Here, budget_mark, no_room, paused_by, recall
+from .walk import Here, budget_mark, no_room, paused_by
 
 # A call so near to its deadline is urgent.
 HURRY_S = 30.0
@@ -44,26 +44,21 @@ async def ask(here: Here, call: Call) -> Reply:
     is_cut = any(guard.cut is not None for guard in guards)
     if is_cut:
         await _reach(here, mark)
-    earlier = recall(here.recorder, mark, "no_answer")
+    earlier = here.recorder.recall(mark, "no_answer")
     if earlier is not None:
         raise await _again(here, cast(Sequence[str], earlier))  # as `_no_answer` wrote it
     if is_cut:
         await _only_known(here, call)
     for guard in guards:
         guard.open[mark] = here.address
-    await _in_time(here, call)
+    due = min([guard.due for guard in guards], default=math.inf)
+    if due < math.inf and due < (now := anyio.current_time()) + HURRY_S:
+        await _in_time(here, call, now)
+        if isinstance(call, ModelCall):  # urgent, as a deadline is near
+            call = replace(call, urgency=max(1, call.urgency))
     counts = isinstance(call, ModelCall) and not call.judges
     with Asking(here.pledges, here.part, counts):
-        return await _answer(here, _hurried(here, call), mark)
-
-
-def _hurried(here: Here, call: Call) -> Call:
-    """call, urgent where the deadline of a budget around it is near."""
-    if isinstance(call, ModelCall):
-        due = min((guard.due for guard in here.guards), default=math.inf)
-        if due < anyio.current_time() + HURRY_S:
-            return replace(call, urgency=max(1, call.urgency))
-    return call
+        return await _answer(here, call, mark)
 
 
 async def ask_model(here: Here, call: ModelCall) -> ModelReply:
@@ -150,9 +145,8 @@ async def _only_known(here: Here, call: Call) -> None:
         await anyio.sleep_forever()
 
 
-async def _in_time(here: Here, call: Call) -> None:
+async def _in_time(here: Here, call: Call, now: float) -> None:
     """After a deadline a life still reads what earlier ones were answered, and asks no model or tool more."""
-    now = anyio.current_time()
     late = [guard for guard in here.guards if guard.due < now + READING_S]
     if late and here.world.known(call.address):
         for guard in late:

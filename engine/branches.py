@@ -17,7 +17,7 @@ from .outcome import Exhausted, Failed, Outcome, Stopped
 from .pool import NO_NEED, Need, Pledge, Pool, covers
 from .reduce import attempts_of
 from .value import Many
-from .walk import Body, Ended, Here, Race, ending, may_start, no_more, node, recall, skip
+from .walk import Body, Ended, Here, Race, ending, may_start, no_more, node, skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,19 @@ class _Group:
     pool: Pool = field(default_factory=Pool)
     ended: dict[int, Ended] = field(default_factory=dict[int, Ended])
     passed: int = 0
-    changed: anyio.Event = field(default_factory=anyio.Event)
+    _changed: anyio.Event | None = None
 
     def tell(self) -> None:
         """Something changed that a branch may wait for."""
-        self.changed.set()
-        self.changed = anyio.Event()
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None
+
+    async def change(self) -> None:
+        """Wait until something changes."""
+        if self._changed is None:
+            self._changed = anyio.Event()
+        await self._changed.wait()
 
 
 async def gather(here: Here, jobs: Sequence[Job]) -> list[Ended]:
@@ -84,7 +91,7 @@ async def siblings(here: Here, jobs: Sequence[Job], rule: Rule) -> Ended:
     and what those that run still need for theirs; if none runs it starts anyway and the ledger decides.
     """
     # The numbers of branches, as `_branch` wrote them.
-    kept = cast(list[int] | None, recall(here.recorder, here.address, "kept"))
+    kept = cast(list[int] | None, here.recorder.recall(here.address, "kept"))
     group = _Group(here, jobs, rule, None if kept is None else frozenset(kept))
     group.pool.account = here.account
     inside = replace(here, causes=(*here.causes, group.race), branches=here.branches + 1)
@@ -136,13 +143,13 @@ async def _room(group: _Group, job: Job) -> None:
     """Wait until one more branch may run. On the way to where time ran out before, nothing waits for money; nor
     does a branch that an earlier life began: what it has paid for is there, whatever the pool holds now."""
     here = group.here
-    began = recall(here.recorder, f"{here.address}/{job.segment}", "began") is not None
+    began = here.recorder.recall(f"{here.address}/{job.segment}", "began") is not None
     replaying = began or any(guard.cut is not None for guard in here.guards)
     while group.running and not group.race.lost:
         full = group.rule.inflight is not None and len(group.running) >= group.rule.inflight
         if not full and (replaying or _covers(group, job)):
             return
-        await group.changed.wait()
+        await group.change()
 
 
 def _covers(group: _Group, job: Job) -> bool:

@@ -339,10 +339,18 @@ class VerifierBroken(Pausing):
 
 def usage_body(usage: Usage) -> dict[str, Json]:
     """The usage's JSON form, with `fresh` for those who read events; `usage_of` is its inverse."""
-    fields: dict[str, Json] = {name: getattr(usage, name) for name in Usage.__slots__}
-    if not usage.doubtful:  # stores of earlier versions have no such field
-        del fields["doubtful"]
-    return {"fresh": usage.fresh, **fields}
+    body: dict[str, Json] = {
+        "fresh": usage.fresh,
+        "input": usage.input,
+        "cached": usage.cached,
+        "cache_write": usage.cache_write,
+        "output": usage.output,
+        "reasoning": usage.reasoning,
+        "estimated": usage.estimated,
+    }
+    if usage.doubtful:  # stores of earlier versions have no such field
+        body["doubtful"] = True
+    return body
 
 
 def usage_of(body: Mapping[str, Any]) -> Usage:

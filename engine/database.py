@@ -236,6 +236,9 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         db.execute("commit")
 
 
+RECORD = "insert or replace into records"
+
+
 def write(
     db: sqlite3.Connection,
     records: Sequence[RecordRow],
@@ -245,9 +248,12 @@ def write(
 ) -> None:
     """All of it in one transaction, on disk on return; a record takes the place of what there was of it.
     spots: key, record and place of short texts. Raises sqlite3.Error; then nothing was written."""
+    if len(records) == 1 and not (spots or texts or endings):  # most are one statement
+        _insert(db, RECORD, records)
+        return
     db.execute("begin immediate")
     try:
-        _insert(db, "insert or replace into records", records)
+        _insert(db, RECORD, records)
         _insert(db, "insert or ignore into spots", spots)
         _insert(db, "insert or ignore into texts", texts)
         for run, end in endings:

@@ -6,6 +6,7 @@ seconds since the epoch, of the machine that ran it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any
 
 from .call import Usage, usage_body, usage_of
@@ -291,7 +292,14 @@ KINDS: dict[str, type[Event]] = {
 }
 _NAMES = {cls: name for name, cls in KINDS.items()}
 # Read once: dataclasses.asdict copies what it meets, which was half the time of a call.
-_FIELDS = {cls: [(field.name, field.name.rstrip("_")) for field in fields(cls)] for cls in _NAMES}
+_FIELDS = {cls: tuple(field.name for field in fields(cls)) for cls in _NAMES}
+_READ = {cls: attrgetter(*names) for cls, names in _FIELDS.items()}
+_SHOWN = {cls: tuple(name.rstrip("_") for name in names) for cls, names in _FIELDS.items()}
+# Those whose values may be no JSON values yet.
+_ROUGH = {
+    cls: tuple(field.name for field in fields(cls) if field.type not in (str, int, float, bool))
+    for cls in _NAMES
+}
 
 
 def kind_of(event: Event) -> str:
@@ -312,12 +320,12 @@ def is_afterword(event: Event) -> bool:
 
 def body(event: Event) -> dict[str, Any]:
     """The event's fields as JSON values, without its kind. try_ is written `try`."""
-    return {shown: _plain(getattr(event, name)) for name, shown in _FIELDS[type(event)]}
-
-
-def _plain(value: Any) -> Any:
-    plain = _PLAIN.get(value.__class__)
-    return value if plain is None else plain(value)
+    cls = type(event)
+    made = dict(zip(_SHOWN[cls], _READ[cls](event), strict=True))
+    for name in _ROUGH[cls]:
+        if (plain := _PLAIN.get(made[name].__class__)) is not None:
+            made[name] = plain(made[name])
+    return made
 
 
 # A tuple's items, in a field of an event, are JSON values.

@@ -31,6 +31,7 @@ from .ledger import NOTHING, Amount, Charge, Ledger, Limit
 from .lock import RunLock
 from .past import Past
 from .pieces import Row, Shelf
+from .value import Json
 from .writer import Job, Writer
 
 T = TypeVar("T")
@@ -119,6 +120,11 @@ class Journal:
             self.emit(Decided(address, name, take()))
         # The caller's T is the type of what JSON gives back, as the contract of Recorder says.
         return cast(T, orjson.loads(self._past.decisions[key]))
+
+    def recall(self, address: str, name: str) -> Json:
+        """What was decided, in whatever life; None where nothing was."""
+        found = self._past.decisions.get((address, name))
+        return None if found is None else cast(Json, orjson.loads(found))
 
     async def commit(self, events: Sequence[Event], blobs: Iterable[tuple[str, str]] = ()) -> None:
         """Append events, with the texts they refer to; all on disk on return, not cancelled midway.
@@ -332,8 +338,10 @@ def _lost(intent: CallIntended) -> CallFailed:
 
 def message_blob(message: Message) -> tuple[str, str]:
     """The digest under which a message's text is kept, `role:sha256`, and the text: calls of tools as lines."""
-    calls = (f"{call.name} {call.text}" for call in message.calls)
-    text = "\n".join((*((message.content,) if message.content else ()), *calls))
+    text = message.content
+    if message.calls:
+        calls = [f"{call.name} {call.text}" for call in message.calls]
+        text = "\n".join([text, *calls] if text else calls)
     found = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
     return f"{message.role}:{found}", text
 

@@ -18,7 +18,7 @@ from .ask import refused
 from .call import BudgetExhausted
 from .outcome import Exhausted
 from .pool import First, Later, Pool, short_of
-from .walk import Here, recall
+from .walk import Here
 
 # Steps of the loop from the end of one call of a branch to its next one; there are about ten.
 _STEPS = 40
@@ -48,7 +48,7 @@ def first_round(here: Here, calls: int) -> Generator[Here]:
 async def _room(here: Here, address: str, calls: int) -> Exhausted | None:
     waits = here.pledges and not any(guard.policy in ("pause", "fail") for guard in here.guards)
     # An account and a dimension, or neither, as `_short` gave them.
-    told = cast(list[str] | None, recall(here.recorder, address, "room"))
+    told = cast(list[str] | None, here.recorder.recall(address, "room"))
     if told is None and waits and not any(guard.cut is not None for guard in here.guards):
         short = await _short(here, calls)
         told = here.recorder.decide(address, "room", lambda: list(short))

@@ -7,7 +7,7 @@ belongs to one try of one call, and ends exactly once: settling or releasing it 
 Time is not here: a deadline is a scope, not a sum.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,6 +27,13 @@ class Amount(NamedTuple):
     def minus(self, other: "Amount") -> "Amount":
         return Amount(self.usd - other.usd, self.tokens - other.tokens, self.calls - other.calls)
 
+    def over(self, other: "Amount") -> "Amount":
+        """How much of it is above other, in each dimension."""
+        (usd, tokens, calls), (usd_, tokens_, calls_) = self, other
+        if usd <= usd_ and tokens <= tokens_ and calls <= calls_:
+            return NOTHING
+        return Amount(max(0, usd - usd_), max(0, tokens - tokens_), max(0, calls - calls_))
+
 
 NOTHING = Amount()
 
@@ -42,6 +49,9 @@ class Limit(NamedTuple):
     def of(cls, budget: Budget) -> "Limit":
         """budget's bounds but for time and shares, which are no sums."""
         return cls(budget.usd, budget.tokens, budget.calls)
+
+
+_NO_LIMIT = Limit()
 
 
 class Charge(NamedTuple):
@@ -65,13 +75,15 @@ class Account:
     held: Amount = NOTHING
     overrun: Amount = NOTHING
     lasting: Amount = NOTHING
+    _above: "tuple[Account, ...]" = ()
 
-    def upwards(self) -> "Iterator[Account]":
+    def __post_init__(self) -> None:
+        if self.parent is not None:
+            self._above = self.parent.upwards()
+
+    def upwards(self) -> "tuple[Account, ...]":
         """This account, its parent, and so on to the root."""
-        account: Account | None = self
-        while account is not None:
-            yield account
-            account = account.parent
+        return (self, *self._above)
 
 
 @dataclass(slots=True)
@@ -127,7 +139,7 @@ class Ledger:
         No hold may be open below. `restore` comes to the same figures from here.
         """
         top = self.accounts.get(name)
-        chains = {one: tuple(account.upwards())[1:] for one, account in self.accounts.items()}
+        chains = {one: account.upwards()[1:] for one, account in self.accounts.items()}
         for one in [one for one, above in chains.items() if any(a is top for a in above)]:
             assert self.accounts[one].held == NOTHING, f"{one} is closed while money is held"
             del self.accounts[one]
@@ -137,9 +149,11 @@ class Ledger:
 
         A refusal names the nearest account that can never take it, else the nearest that cannot now.
         """
-        chain = list(self.accounts[name].upwards())
+        chain = self.accounts[name].upwards()
         waiting: Refused | None = None
         for account in chain:
+            if account.limit == _NO_LIMIT:
+                continue
             if dimension := _lacks(account, amount, account.spent.plus(account.lasting)):
                 return Refused(account.name, dimension, final=True)
             if waiting is None and (
@@ -150,20 +164,21 @@ class Ledger:
             return waiting
         for account in chain:
             account.held = account.held.plus(amount)
-        return Hold(self.accounts[name], amount)
+        return Hold(chain[0], amount)
 
     def settle(self, hold: Hold, actual: Amount) -> None:
         """End hold and charge actual, which may exceed it (an overrun). A second call changes nothing."""
         if hold.settled:
             return
         hold.settled = True
-        over = Amount(*(max(0, a - h) for a, h in zip(actual, hold.amount, strict=True)))
+        over = actual.over(hold.amount)
         if hold.lasting:
             hold.account.lasting = hold.account.lasting.minus(hold.amount)
         for account in hold.account.upwards():
             account.held = account.held.minus(hold.amount)
             account.spent = account.spent.plus(actual)
-            account.overrun = account.overrun.plus(over)
+            if over is not NOTHING:
+                account.overrun = account.overrun.plus(over)
 
     def last(self, name: str) -> Hold:
         """A lasting hold of nothing yet. Those who wait for money need not wait for it, but above the account,
@@ -172,7 +187,7 @@ class Ledger:
 
     def extend(self, hold: Hold, more: Amount) -> bool:
         """Hold more (or less, where it is negative) in a lasting hold; whether there was room for it."""
-        chain = list(hold.account.upwards())
+        chain = hold.account.upwards()
         if any(_lacks(account, more, account.spent.plus(account.held)) for account in chain):
             return False
         self._move(hold, more)
@@ -217,6 +232,8 @@ class Ledger:
         """What the account and every ancestor could still take now: the least of limit - spent - held."""
         best: list[int | None] = [None, None, None]
         for account in self.accounts[name].upwards():
+            if account.limit == _NO_LIMIT:
+                continue
             taken = account.spent.plus(account.held)
             for i, (limit, have) in enumerate(zip(account.limit, taken, strict=True)):
                 if limit is not None:

@@ -18,7 +18,7 @@ from .outcome import BUDGETS, Exhausted, Failed, Outcome, Passed, Stopped
 from .reduce import best, order, vote
 from .value import Attempt, Value
 from .verdicts import judge_all
-from .walk import Body, Ended, Here, budget_mark, paused_by, recall, settle
+from .walk import Body, Ended, Here, budget_mark, paused_by, settle
 
 
 async def limited(
@@ -87,7 +87,7 @@ def _earlier(here: Here, account: str, what: str) -> TimeUp | None:
     """Where time ran out, the budget failed or the run was stopped in an earlier life of it, if it was."""
     mark = budget_mark(here, what, account, here.address)
     # What `Guard.now` or `ask` wrote.
-    cut = cast(list[list[str]] | None, recall(here.recorder, here.address, mark))
+    cut = cast(list[list[str]] | None, here.recorder.recall(here.address, mark))
     if cut is None:
         return None
     earliest: list[list[str]] = [[], [], ["time"], []]  # the first stores had two of the four

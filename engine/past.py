@@ -15,7 +15,10 @@ from .event import (
     CallAnswered,
     CallFailed,
     CallIntended,
+    CallWaits,
     Decided,
+    NodeEnded,
+    NodeStarted,
     Ordered,
     Rented,
     RunEnded,
@@ -63,6 +66,8 @@ class Past:
 
     def add(self, stamped: Stamped) -> None:
         match stamped.event:
+            case NodeStarted() | NodeEnded() | CallWaits():  # most of them
+                pass
             case RunStarted():
                 self.lives += 1
             case AccountOpened() as event:
@@ -114,8 +119,7 @@ class Past:
 
     def _end(self, event: CallAnswered | CallFailed) -> CallIntended:
         intent = self.open.pop((event.address, event.try_))
-        over = Amount(*(max(0, s - h) for s, h in zip(event.spent, intent.held, strict=True)))
-        self._charge(event.account, event.spent, over)
+        self._charge(event.account, event.spent, event.spent.over(intent.held))
         return intent
 
     def _charge(self, account: str, spent: Amount, over: Amount = NOTHING) -> None:

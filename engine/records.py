@@ -62,6 +62,7 @@ class Record:
     def __init__(self, id_: int, level: int = LEVEL) -> None:
         self.id = id_
         self.is_full = False
+        self._small = level > 0  # then digests are worth taking out
         self._deflate = zlib.compressobj(
             level, zlib.DEFLATED, _BITS, _MEMORY, zlib.Z_DEFAULT_STRATEGY, DICTIONARY
         )
@@ -112,7 +113,7 @@ class Record:
         text = b",".join((b"", *self._new) if self._begun else self._new)
         self._begun = True
         self._new.clear()
-        self._out += self._deflate.compress(_DIGEST.sub(self._taken, text))
+        self._out += self._deflate.compress(_DIGEST.sub(self._taken, text) if self._small else text)
         rest = (self._deflate if self.is_full else self._deflate.copy()).flush()
         head = bytes((_FORM,)) + number(len(self._digests))
         body = b"".join((head, self._digests, self._out, rest))

@@ -16,6 +16,7 @@ from .guard import Lease
 from .ledger import Ledger
 from .outcome import Named
 from .toolbox import NO_TOOLS
+from .value import Json
 
 T = TypeVar("T")
 
@@ -32,6 +33,10 @@ class Recorder(Protocol):
 
         Where take raises, nothing is decided: the exception goes through, and the next call takes again.
         """
+        ...
+
+    def recall(self, address: str, name: str) -> Json:
+        """What was decided, None where nothing was. (No decision of ours is null.)"""
         ...
 
 

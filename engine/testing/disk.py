@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ..database import connect_memory
+from ..database import RECORD, connect_memory
 
 Moment = Literal["before", "torn", "written"]
 """Where a kill meets a record: before it, in its middle, or on disk and told to nobody."""
@@ -43,7 +43,10 @@ class Disk(sqlite3.Connection):
             self._is_written()
             return done
         elif sql.startswith(("insert", "update")) and not self.in_transaction:
-            self._meets("before")
+            if sql.startswith(RECORD):  # a commit of the journal, as one statement
+                self._begins()
+            else:
+                self._meets("before")
             self._meets("torn")  # of one statement nothing is left
             done = super().execute(sql, parameters)
             self._is_written()
