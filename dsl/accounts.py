@@ -1,6 +1,7 @@
 """What a run's accounts must keep: none above those around it, every dollar countable, nothing paid unbounded."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from .budgets import tighter
 from .draft import Draft, nodes, roles
@@ -8,12 +9,24 @@ from .evaluate import Evaluator
 from .model import Model
 from .nouns import SOME_PRICE
 from .problem import Label
-from .program import Budget, Flow, Limited, Parallel, subflows
+from .program import Budget, Limited, Parallel, subflows
 from .reading import written
 from .source import EXPRESSION, Place
 from .values import Quantity
 
 _SAYS = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
+
+
+class _Around(NamedTuple):
+    """The budget around a part of a flow, whose it is, and where it is written."""
+
+    budget: Budget
+    who: str
+    place: Place
+
+    @property
+    def label(self) -> Label:
+        return Label(self.place, f"the budget of {self.who}")
 
 
 def nested(evaluator: Evaluator, draft: Draft, *, notes: bool) -> None:
@@ -31,48 +44,26 @@ def nested(evaluator: Evaluator, draft: Draft, *, notes: bool) -> None:
         return
     seen: set[tuple[int, Budget]] = set()
     run = f"run `{draft.name}`"
-    waiting: list[tuple[Flow, Budget, str, Place]] = [
-        (draft.flow, draft.budget, run, draft.budget_place)
-    ]
+    waiting = [(draft.flow, _Around(draft.budget, run, draft.budget_place))]
     while waiting:
-        node, around, who, place = waiting.pop()
-        if (id(node), around) in seen:
+        node, around = waiting.pop()
+        if (id(node), around.budget) in seen:
             continue
-        seen.add((id(node), around))
+        seen.add((id(node), around.budget))
         for role, _ in roles(node):
             if role.budget is not None:
-                _inside(
-                    evaluator,
-                    role.budget,
-                    f"`{role.name}`",
-                    node.place,
-                    around=around,
-                    who=who,
-                    place=place,
-                )
+                _inside(evaluator, role.budget, f"`{role.name}`", node.place, around)
         if isinstance(node, Limited):
             inner = node.budget
-            _inside(
-                evaluator, inner, f"`{node.label}`", node.place, around=around, who=who, place=place
-            )
-            around = _effective(inner, around)
-            who, place = f"`{node.label}`", node.place
+            _inside(evaluator, inner, f"`{node.label}`", node.place, around)
+            around = _Around(_effective(inner, around.budget), f"`{node.label}`", node.place)
         if isinstance(node, Parallel) and (node.split == "even" or notes):
-            _promised(evaluator, node, around, who, place)
-        waiting.extend((child, around, who, place) for child in subflows(node))
+            _promised(evaluator, node, around)
+        waiting.extend((child, around) for child in subflows(node))
 
 
-def _inside(
-    evaluator: Evaluator,
-    inner: Budget,
-    name: str,
-    at: Place,
-    *,
-    around: Budget,
-    who: str,
-    place: Place,
-) -> None:
-    if inner.share is not None and around == Budget():
+def _inside(evaluator: Evaluator, inner: Budget, name: str, at: Place, around: _Around) -> None:
+    if inner.share is not None and around.budget == Budget():
         evaluator.error(
             "E303",
             f"the share of {name} is of nothing: no budget is around it",
@@ -80,21 +71,21 @@ def _inside(
             help="give the run a budget: `budget = [$5]`",
         )
     for dimension, word in _SAYS.items():
-        mine, theirs = getattr(inner, dimension), getattr(around, dimension)
+        mine, theirs = getattr(inner, dimension), getattr(around.budget, dimension)
         if mine is not None and theirs is not None and mine > theirs:
             evaluator.error(
                 "E301",
-                f"the budget of {name} ({_amount(word, mine)}) exceeds that of {who} "
+                f"the budget of {name} ({_amount(word, mine)}) exceeds that of {around.who} "
                 f"({_amount(word, theirs)})",
                 at,
-                secondary=(Label(place, f"the budget of {who}"),),
+                secondary=(around.label,),
                 help="lower the inner one, or raise the outer one",
             )
 
 
 def _amount(word: str, amount: int | float) -> str:
     # word is a key of the table of dimensions, which the checkers see as any text.
-    return written(Quantity(word, amount))  # type: ignore[arg-type]
+    return written(Quantity(word, amount))  # type: ignore[arg-type]  # see above
 
 
 def _effective(inner: Budget, around: Budget) -> Budget:
@@ -112,12 +103,12 @@ def _effective(inner: Budget, around: Budget) -> Budget:
     return tighter(least, part)
 
 
-def _promised(evaluator: Evaluator, node: Parallel, around: Budget, who: str, place: Place) -> None:
+def _promised(evaluator: Evaluator, node: Parallel, around: _Around) -> None:
     """Under `split = even` each branch is promised its own: together they must fit. Else it is a note."""
     even = node.split == "even"
     limited = [(b.count, b.flow.budget) for b in node.branches if isinstance(b.flow, Limited)]
     shares = sum(count * (budget.share or 0) for count, budget in limited)
-    label = (Label(place, f"the budget of {who}"),)
+    label = (around.label,)
     if even and shares > 1 + 1e-9:
         evaluator.error(
             "E304",
@@ -127,7 +118,7 @@ def _promised(evaluator: Evaluator, node: Parallel, around: Budget, who: str, pl
             secondary=label,
         )
     for dimension, word in _SAYS.items():
-        limit = getattr(around, dimension)
+        limit = getattr(around.budget, dimension)
         each = [(count, getattr(budget, dimension) or 0) for count, budget in limited]
         total = sum(count * amount for count, amount in each)
         if dimension == "seconds" or limit is None or total <= limit:
@@ -136,7 +127,7 @@ def _promised(evaluator: Evaluator, node: Parallel, around: Budget, who: str, pl
             continue
         message = (
             f"the branches together are promised {_amount(word, total)}; "
-            f"{who} has {_amount(word, limit)}"
+            f"{around.who} has {_amount(word, limit)}"
         )
         if even:
             help_ = "lower the branches' budgets, or use `split = pooled`"
