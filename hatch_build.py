@@ -10,7 +10,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class EditableLinks(BuildHookInterface):  # type: ignore[type-arg]
+class EditableLinks(BuildHookInterface):  # type: ignore[type-arg]  # of any configuration
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

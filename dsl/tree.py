@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from lark import Lark, Token, Transformer, v_args  # pyright: ignore[reportUnknownVariableType]
+from lark import Lark, Token, Transformer, v_args  # pyright: ignore[reportUnknownVariableType]  # Lark leaves it bare
 from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
@@ -102,7 +102,7 @@ def accepted(tokens: Sequence[Token], start: str) -> frozenset[str]:
 
 
 def _start(entry: str) -> InteractiveParser:
-    return grammar().parse_interactive(start=entry)  # pyright: ignore[reportUnknownMemberType]
+    return grammar().parse_interactive(start=entry)  # pyright: ignore[reportUnknownMemberType]  # Lark leaves it bare
 
 
 def grammar_text() -> str:
@@ -196,7 +196,7 @@ else:
     _Base = Transformer
 
 
-@v_args(inline=True)  # pyright: ignore[reportUnknownVariableType]
+@v_args(inline=True)  # pyright: ignore[reportUnknownVariableType]  # Lark leaves it bare
 class _Builder(_Base):
     """One method for each rule of the grammar, named after it."""
 

@@ -104,8 +104,8 @@ def _cleaned(value: Any) -> Any:
         case str():
             return clean(value)
         case dict():
-            return {clean(str(key)): _cleaned(one) for key, one in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            return {clean(str(key)): _cleaned(one) for key, one in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # any JSON
         case list():
-            return [_cleaned(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+            return [_cleaned(one) for one in value]  # pyright: ignore[reportUnknownVariableType]  # any JSON
         case _:
             return value

@@ -61,14 +61,14 @@ class TeamFile(pytest.File):
         for one in file.checks:
             if one.subject.test is not None:
                 named = {"name": one.subject.name, "check": partial(_tried, file.file, one)}
-                yield TeamItem.from_parent(self, **named)  # pyright: ignore[reportUnknownMemberType]
+                yield TeamItem.from_parent(self, **named)  # pyright: ignore[reportUnknownMemberType]  # as above
 
 
 class TeamItem(pytest.Item):
     """One test of a program: many cases of it."""
 
     def __init__(self, *, check: Any, **named: Any) -> None:
-        super().__init__(**named)  # pyright: ignore[reportUnknownMemberType]
+        super().__init__(**named)  # pyright: ignore[reportUnknownMemberType]  # as above
         self.check = check
 
     def runtest(self) -> None:

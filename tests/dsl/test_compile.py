@@ -70,11 +70,11 @@ def nothing(kind: str, value: str) -> bool:
     return False
 
 
-def program(text: str, choice: Choice = Choice(), library: MemoryLibrary = LIBRARY) -> Program:  # noqa: B008
+def program(text: str, choice: Choice = Choice(), library: MemoryLibrary = LIBRARY) -> Program:  # noqa: B008  # it is frozen
     return compile_run(Source("x.team", text), library, choice)[0]
 
 
-def refused(text: str, choice: Choice = Choice()) -> list[Problem]:  # noqa: B008
+def refused(text: str, choice: Choice = Choice()) -> list[Problem]:  # noqa: B008  # it is frozen
     with pytest.raises(ProgramError) as caught:
         program(text, choice)
     return list(caught.value.problems)
@@ -217,7 +217,7 @@ def test_conditions_become_data() -> None:
     assert str(loop.until.parts[0]) == str(  # type: ignore[union-attr]  # an AnyOf
         AllOf((Compare("score", ">=", 0.9), Compare("spent_usd", "<", 2_000_000.0)))
     )
-    assert loop.until.parts[1] == Flag("passed")  # type: ignore[union-attr]
+    assert loop.until.parts[1] == Flag("passed")  # type: ignore[union-attr]  # an AnyOf
 
 
 def test_a_condition_is_written_either_way_round() -> None:
@@ -811,7 +811,7 @@ def test_the_default_model_never_takes_the_name_of_another() -> None:
 # --- verifiers made of others, and on other machines ------------------------------------------------
 
 
-def verifier_in(text: str, choice: Choice = Choice()) -> Verifier:  # noqa: B008
+def verifier_in(text: str, choice: Choice = Choice()) -> Verifier:  # noqa: B008  # it is frozen
     made = program(f"{text}\nrun r {{ flow = agent  task = t  budget = [9 calls] }}", choice)
     verify = made.tasks[0].verify
     assert verify is not None

@@ -14,13 +14,13 @@ HALF = Compare("score", ">=", 0.5)
     [("==", False), ("!=", True), ("<=", True), (">=", False), ("<", True), (">", False)],
 )
 def test_each_comparison(sign: str, met: bool) -> None:
-    rule = Compare("score", sign, 0.5)  # type: ignore[arg-type]
+    rule = Compare("score", sign, 0.5)  # type: ignore[arg-type]  # a sign
     assert holds(rule, Facts(score=0.4)) is met
 
 
 @pytest.mark.parametrize("sign", ["==", "!=", "<=", ">=", "<", ">"])
 def test_no_score_meets_nothing(sign: str) -> None:
-    rule = Compare("score", sign, 0.0)  # type: ignore[arg-type]
+    rule = Compare("score", sign, 0.0)  # type: ignore[arg-type]  # a sign
     assert not holds(rule, Facts())
 
 

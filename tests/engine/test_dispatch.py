@@ -334,7 +334,7 @@ async def test_a_busy_endpoint_without_a_wish_is_left_alone_for_a_second() -> No
 @pytest.mark.parametrize(("kind", "tries"), [("busy", 8), ("server", 5), ("silent", 5)])
 async def test_a_call_is_tried_so_often_and_no_more(kind: str, tries: int) -> None:
     async def script(call: ModelCall, number: int) -> ModelReply:
-        raise CallError(kind, "no", maybe_paid=kind == "server")  # type: ignore[arg-type]
+        raise CallError(kind, "no", maybe_paid=kind == "server")  # type: ignore[arg-type]  # a kind of failure
 
     bench = Bench(Server(script), run_of(Limit()))
     with pytest.raises(CallError, match="no"):
@@ -347,7 +347,7 @@ async def test_a_call_is_tried_so_often_and_no_more(kind: str, tries: int) -> No
 @pytest.mark.parametrize("kind", ["request", "model", "overflow", "reply"])
 async def test_a_hopeless_call_is_tried_once(kind: str) -> None:
     async def script(call: ModelCall, number: int) -> ModelReply:
-        raise CallError(kind, "no")  # type: ignore[arg-type]
+        raise CallError(kind, "no")  # type: ignore[arg-type]  # a kind of failure
 
     bench = Bench(Server(script), run_of(Limit()))
     with pytest.raises(CallError, match="no"):
@@ -359,7 +359,7 @@ async def test_a_hopeless_call_is_tried_once(kind: str) -> None:
 async def test_an_empty_account_refuses_all_that_is_queued(kind: str) -> None:
     async def script(call: ModelCall, number: int) -> ModelReply:
         await anyio.sleep(1)
-        raise CallError(kind, "no money")  # type: ignore[arg-type]
+        raise CallError(kind, "no money")  # type: ignore[arg-type]  # a kind of failure
 
     bench = Bench(Server(script), run_of(Limit()), inflight=1)
     found = await outcomes(bench, [ask(f"a/{i}", 9) for i in range(10)])
@@ -390,7 +390,7 @@ async def test_an_endpoint_that_comes_back_costs_no_call(kind: str) -> None:
     async def script(call: ModelCall, number: int) -> ModelReply:
         await anyio.sleep(0.1)
         if 10 < anyio.current_time() < 900:
-            raise CallError(kind, "down")  # type: ignore[arg-type]
+            raise CallError(kind, "down")  # type: ignore[arg-type]  # a kind of failure
         return answer(1)
 
     bench = Bench(Server(script), run_of(Limit()), inflight=10)
@@ -470,7 +470,7 @@ async def test_whatever_fails_or_is_cancelled_the_books_are_right(seed: int) -> 
         if number and chance.random() < 0.3:
             kind = chance.choice(kinds)
             paid = kind in ("server", "cut", "silent")
-            raise CallError(kind, "no", maybe_paid=paid)  # type: ignore[arg-type]
+            raise CallError(kind, "no", maybe_paid=paid)  # type: ignore[arg-type]  # a kind of failure
         return answer(chance.randint(0, call.max_output))
 
     async def verify(call: VerifierCall) -> Verdict:

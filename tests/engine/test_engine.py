@@ -217,7 +217,7 @@ async def test_ids_that_chance_made_twice_are_two_runs(tmp_path: Path) -> None:
     async with engine(tmp_path / "runs.db", client, now=lambda: 0.0) as opened:
         ids: set[str] = set()
         for _ in range(2):
-            opened._chance.seed(1)  # pyright: ignore[reportPrivateUsage]
+            opened._chance.seed(1)  # pyright: ignore[reportPrivateUsage]  # ids must meet
             ids.add((await opened.start(PROGRAM)).id)
         assert len(ids) == 2
 
@@ -291,7 +291,7 @@ async def test_two_models_of_one_name_are_never_taken_for_each_other(tmp_path: P
         asked.add((call.messages[-1].content, replica.endpoint.name))
         return await send(call, replica, request_id)
 
-    client.send = noted  # type: ignore[method-assign]
+    client.send = noted  # type: ignore[method-assign]  # to look on
     other = PROGRAM.replace('openai("paid"', 'openai("other"').replace("Say yes.", "Say other.")
     async with engine(tmp_path / "runs.db", client) as opened, anyio.create_task_group() as tasks:
         for text in (PROGRAM, other):

@@ -164,7 +164,7 @@ async def test_time_runs_out_at_the_same_place_in_a_replay(name: str, seconds: f
 async def test_money_runs_out_at_the_same_place_in_a_replay(policy: str, calls: int) -> None:
     flow = replace(parallel(4, then(team(2), agent(REFINER))), inflight=2)
     limited = replace(program(flow, JUDGED), budget=Budget(calls=calls))
-    limited = replace(limited, on_exhausted=policy)  # type: ignore[arg-type]
+    limited = replace(limited, on_exhausted=policy)  # type: ignore[arg-type]  # a policy
     first = await play(limited, ScriptedClient(server(3)))
     second = await play(
         limited, ScriptedClient(server(99)), memory=first.memory.next_life(), ledger=first.ledger

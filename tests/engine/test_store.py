@@ -395,7 +395,7 @@ async def test_what_an_account_spent_is_known_without_a_look_at_its_events(path:
         await _spent_run(store, "r2", 2, "finished", resumable=False)
         await _spent_run(store, "r3", 4, "paused", resumable=True)
         statements: list[str] = []
-        store._db.set_trace_callback(statements.append)  # pyright: ignore[reportPrivateUsage]
+        store._db.set_trace_callback(statements.append)  # pyright: ignore[reportPrivateUsage]  # to count statements
         ended, others = store.account_spent("tenant")
     assert ended == Amount(3, 20, 2)
     assert others == {"r3": Amount(4, 10, 1)}

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 
 def call(kind: str, answer: Json, text: str | None = None, **args: object) -> VerifierCall:
-    verifier = Verifier("v", kind, args)  # type: ignore[arg-type]
+    verifier = Verifier("v", kind, args)  # type: ignore[arg-type]  # constants by name
     return VerifierCall("a/v", "run", verifier, TASK, answer, str(answer) if text is None else text)
 
 

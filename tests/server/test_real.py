@@ -306,7 +306,7 @@ async def test_teams_read_their_prefix_from_the_servers_cache(
     calls = result.folded.total.amount.calls
     with capsys.disabled():  # what a real server gives is worth reading in the log of a check
         told = f"{calls} calls, {read:.0f} tokens of prompts, {hit:.0f} of them from its cache"
-        print(f"\n{served.name}: {told}")  # noqa: T201
+        print(f"\n{served.name}: {told}")  # noqa: T201  # a measurement, for who runs it
     assert calls >= 32
     assert hit > 0.3 * read > 0
     assert usage.cached == pytest.approx(hit, rel=0.1)

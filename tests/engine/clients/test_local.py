@@ -112,7 +112,7 @@ async def test_a_spoilt_file_is_fetched_again(
     target = tmp_path / Path(local.MEMBER).name
     target.write_bytes(b"spoilt")
     told: list[str] = []
-    monkeypatch.setattr(local, "SHA256", local._sha256(_written(tmp_path / "x", b"right")))  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(local, "SHA256", local._sha256(_written(tmp_path / "x", b"right")))  # pyright: ignore[reportPrivateUsage]  # its own hash
     assert await local.fetch(tmp_path, told.append) == target
     assert target.read_bytes() == b"right"
     assert await local.fetch(tmp_path, told.append) == target

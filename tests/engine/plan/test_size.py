@@ -35,7 +35,7 @@ def test_a_structured_reply_may_be_asked_for_twice_and_no_other() -> None:
 def test_a_team_of_kinds_counts_each_seat_and_what_waits_for_what(
     order: str, calls: int, depth: int
 ) -> None:
-    flow: Team = replace(team((1, PLAIN), (2, SHAPED), rounds=2), order=order)  # type: ignore[arg-type]
+    flow: Team = replace(team((1, PLAIN), (2, SHAPED), rounds=2), order=order)  # type: ignore[arg-type]  # a word of order
     assert (bounds(flow).most, bounds(flow).depth) == (calls, depth)
     led = replace(flow, ceo=Ceo("adaptive", SHAPED), recruit=SHAPED)
     assert (bounds(led).most, bounds(led).depth) == (calls + 3, depth + 3)

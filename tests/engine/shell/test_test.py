@@ -192,7 +192,7 @@ def test_a_broken_promise_of_the_engine_is_told_as_a_mistake_of_podium(
 
         from podium.engine.testing import Violation
 
-        done = simulate(program, **given)  # type: ignore[arg-type]
+        done = simulate(program, **given)  # type: ignore[arg-type]  # of simulate
         return replace(done, violations=(Violation("cap", "main", "5 calls spent and held of 4"),))
 
     monkeypatch.setattr("podium.engine.testing.cases.simulate", spoilt)

@@ -170,7 +170,7 @@ async def test_what_the_ceo_may_not_set_stays() -> None:
     played = await play(program(flow), client)
     assert len(played.calls) == 10
     assert client.seen[0].schema is not None
-    assert list(client.seen[0].schema["properties"]) == ["direction"]  # type: ignore[arg-type, call-overload]
+    assert list(client.seen[0].schema["properties"]) == ["direction"]  # type: ignore[arg-type, call-overload]  # JSON
 
 
 async def test_a_ceo_cannot_raise_a_cap_above_the_roles_own() -> None:
