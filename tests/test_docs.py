@@ -135,6 +135,13 @@ def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_every_page_is_in_the_list_of_the_readme_and_in_that_of_the_design() -> None:
+    pages = {page.name for page in ROOT.glob("docs/*.md")} - {"design.md"}
+    for file in ("README.md", "docs/design.md"):
+        links = {Path(found[0]).name for found in _LINK.findall((ROOT / file).read_text("utf-8"))}
+        assert pages <= links, file
+
+
 def test_the_readme_opens_with_two_commands_and_ci_runs_both() -> None:
     readme, ci = (ROOT / "README.md").read_text("utf-8"), (ROOT / ".ci" / "run").read_text("utf-8")
     commands = re.findall(r"^    (python3 -m venv .+)$", readme, flags=re.MULTILINE)
