@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from .places import is_at
+from .places import is_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Named:
         """The account that `shown` gave that name."""
         if shown == f"run {self.name}":
             return self.id
-        return f"{self.id}/{shown}" if is_at(shown, self.name) else shown
+        return f"{self.id}/{shown}" if is_within(shown, self.name) else shown
 
 
 # What ends a team or a repeat by a rule of its own, before its rounds are over.

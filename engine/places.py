@@ -12,7 +12,7 @@ _AFTER = chr(ord("/") + 1)
 _FEW = 64
 
 
-def is_at(address: str, place: str) -> bool:
+def is_within(address: str, place: str) -> bool:
     """Whether address is place, or lies below it."""
     return address == place or address.startswith(f"{place}/")
 

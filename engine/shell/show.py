@@ -15,7 +15,7 @@ from ..answer import result_json
 from ..early import early
 from ..event import Improved
 from ..fold import Fold, Node, Spend
-from ..places import is_at
+from ..places import is_within
 from ..spend import MICRO, NO_SPEND, rent_share
 from ..store import RunRecord, Store
 from .books import books
@@ -156,7 +156,7 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
 
 def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_json: bool) -> None:
     calls = [
-        t for t in tries(store.events(record.id), folded.unpriced) if is_at(t.address, address)
+        t for t in tries(store.events(record.id), folded.unpriced) if is_within(t.address, address)
     ]
     node = folded.nodes.get(address)
     said: tuple[str, ...] = ()

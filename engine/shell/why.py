@@ -8,7 +8,7 @@ from ..answer import failed
 from ..early import early, is_lost
 from ..fold import Fold, Node, Spend
 from ..outcome import BUDGETS, ended_by_rule
-from ..places import is_at
+from ..places import is_within
 from ..reduce import order
 from .early_view import saved_and_wasted
 from .safe import safe_line
@@ -183,7 +183,7 @@ def _scored(folded: Fold, node: Node) -> Iterator[str]:
     best = folded.best
     if best is None or not node.began or node.outcome is None:
         return
-    if is_at(best.address, node.address):
+    if is_within(best.address, node.address):
         if folded.parent(node.address) is not None:
             yield "The run's best answer came from here."
     elif node.score is not None and best.score is not None and node.score != best.score:

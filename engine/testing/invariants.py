@@ -22,7 +22,7 @@ from ..event import (
 )
 from ..fold import fold
 from ..ledger import NOTHING, Account, Amount, Limit
-from ..places import is_at
+from ..places import is_within
 
 Promise = Literal[
     "cap", "conservation", "outcomes", "leftover", "termination", "replay", "bill", "bug",
@@ -194,7 +194,7 @@ def _accounts(
             settled[account] = settled.get(account, NOTHING).plus(event.spent)
             account = last[account].parent if account in last else None
     for name, book in last.items():
-        if is_at(name, run) and book.spent != (want := settled.get(name, NOTHING)):
+        if is_within(name, run) and book.spent != (want := settled.get(name, NOTHING)):
             yield Violation("conservation", name, f"{book.spent} in the books, {want} settled")
 
 
