@@ -12,7 +12,7 @@ from ..clients.address import BASE
 from ..fold import Fold
 from ..library import DiskLibrary, allowance
 from ..request import Request, compiled
-from ..spend import NO_SPEND, Spend
+from ..spend import Spend, total_of
 from .inputs import allow_rules
 from .loading import Loaded, reach
 from .project import NAME as PROJECT_FILE
@@ -64,10 +64,8 @@ def _cost(change: Change, folded: Fold) -> tuple[int, Spend]:
     """The lowest nodes that are named like a user of what changed, and what they cost with all below."""
     named = {a for a, node in folded.nodes.items() if node.label in change.users}
     above = {up for address in named for up in _above(address)}
-    totals, spend = folded.totals(), NO_SPEND
-    for address in named - above:
-        spend = spend.plus(totals[address])
-    return len(named - above), spend
+    totals = folded.totals()
+    return len(named - above), total_of(totals[address] for address in named - above)
 
 
 def _above(address: str) -> list[str]:

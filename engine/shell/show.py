@@ -16,7 +16,7 @@ from ..early import early
 from ..event import Improved
 from ..fold import Fold, Node, Spend
 from ..places import is_within
-from ..spend import MICRO, NO_SPEND, rent_share
+from ..spend import MICRO, NO_SPEND, rent_share, total_of
 from ..store import RunRecord, Store
 from .books import books
 from .called import called
@@ -167,9 +167,7 @@ def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_jso
         return
     spend = folded.totals().get(address)
     if spend is None:
-        spend = Spend()
-        for call in calls:
-            spend = spend.plus(call.spend)
+        spend = total_of(call.spend for call in calls)
     own = [t for t in calls if node is None or folded.owner(t.address) == address]
     share = rent_share(spend, folded.total)
     if as_json:

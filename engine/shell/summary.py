@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..answer import failed
 from ..fold import NO_SANDBOX, Fold, Node, Spend
 from ..outcome import BUDGETS, ended_by_rule
+from ..spend import total_of
 from .safe import safe_line
 from .units import show_calls, show_count, show_seconds, show_usd
 
@@ -89,9 +90,7 @@ def _rows(
             yield from _rows(node.address, depth + 1, tree, shown, grouped, totals)
     for group in grouped.get(above, []):
         outcomes = Counter(node.outcome or "running" for node in group)
-        spend = Spend()
-        for node in group:
-            spend = spend.plus(totals[node.address])
+        spend = total_of(totals[node.address] for node in group)
         counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
         yield _row(f"{indent}{len(group)} x {group[0].label or group[0].kind}", counts, spend)
 
