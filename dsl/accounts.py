@@ -141,6 +141,7 @@ def _promised(evaluator: Evaluator, node: Parallel, around: _Around) -> None:
 
 
 def affordable(evaluator: Evaluator, draft: Draft, used: dict[str, Model]) -> None:
+    """E306 where dollars cannot be counted, E310 where a run that costs money has no bound."""
     unpriced = [name for name, model in used.items() if model.price is None]
     place = dollars(draft)
     if unpriced and place is not None:

@@ -40,6 +40,7 @@ def _compared_with(
 
 
 def unary(context: Context, expr: syntax.Unary, scope: Scope) -> Value:
+    """`not` of a truth, `-` of a number or an amount; BAD where it is of anything else, which is reported."""
     if expr.operator == "not":
         value = context.value(expr.operand, scope, BOOL)
         if value is BAD:

@@ -184,6 +184,7 @@ def default_model(evaluator: Evaluator, main: Module, draft: Draft) -> Model | N
 
 
 def model_named(evaluator: Evaluator, main: Module, name: str) -> Model | None:
+    """The model that goes by name in main; None where there is none."""
     scope = Scope(main, main.source, {})
     found = evaluator.find(name, scope)
     value = (

@@ -70,6 +70,7 @@ def _names(expr: syntax.Node) -> Iterator[syntax.Name]:
 
 
 def listed(context: Context, expr: syntax.ListExpr, scope: Scope, want: Type) -> Value:
+    """A list as wanted: of the first kind of list that want has, or a budget. Anywhere else it is empty."""
     if BUDGET in options(want):
         return budget(context, expr, scope)
     if want != ANY and not any(isinstance(o, ListOf) for o in options(want)):
@@ -102,6 +103,7 @@ def _item(context: Context, expr: syntax.Expr, scope: Scope, want: ListOf) -> Va
 
 
 def record(context: Context, expr: syntax.Record, scope: Scope, want: Type) -> Value:
+    """A record as wanted: of the first kind of record that want has."""
     for option in options(want):
         match option:
             case RecordOf(name=name):
@@ -119,6 +121,7 @@ def record(context: Context, expr: syntax.Record, scope: Scope, want: Type) -> V
 
 
 def literal(expr: syntax.Expr) -> Value:
+    """What a literal stands for; None where expr is none."""
     match expr:
         case syntax.Number(value=value) | syntax.Bool(value=value) | syntax.String(value=value):
             return value

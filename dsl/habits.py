@@ -14,6 +14,7 @@ _COMMENTS = {"//", "/*", "--"}
 
 
 def comment(b: Broken) -> Finding | None:
+    """A comment as other languages write it."""
     pairs = ((b.before(1), b.bad), (b.bad, b.before(-1)))
     slashes = next(
         (

@@ -175,6 +175,7 @@ def _limits(context: Context, value: Value) -> Limits:
 
 
 def sampling(value: Value) -> Sampling:
+    """The fields of `sampling`; those not given are None."""
     if not isinstance(value, Fields):
         return Sampling()
     v = value.values

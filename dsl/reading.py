@@ -137,6 +137,7 @@ def as_text(value: Value, stand_in: str = "") -> str:
 
 
 def as_word(value: Value, stand_in: str) -> str:
+    """A word written bare or in quotes; stand_in where value is not known."""
     match value:
         case Word(name=name):
             return name
