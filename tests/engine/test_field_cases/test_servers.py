@@ -7,13 +7,13 @@ Case | where it is looked at
 27   | here, as far as the reply; `agent/test_work.test_calls_are_run_whatever_the_finish_says`
 28   | here, through all layers; `clients/test_chat`: streams cut at every byte
 29   | here; `team/test_board`, `plan/test_plan`: a board stays within its window, and the plan knows
-32   | `team/test_drive.test_the_ceos_stop_is_honoured`
+32   | `team/test_drive.test_the_ceos_stop_is_honoured`; under `compat = mas_tts` all 32 calls: `team/test_mas_tts`
 33   | `team/test_ceo.test_a_cap_is_what_was_meant_or_stays`, `test_only_a_clear_stop_stops`
 34   | `team/test_drive.test_a_solver_keeps_its_own_solution_and_all_reviews_in_a_small_window`
 35   | `team/test_drive.test_a_critic_that_fails_or_says_no_is_no_agreement`
 36   | `test_interpret.test_a_solver_that_answers_in_prose_ends_with_an_outcome`
 37   | here
-40   | no multiple-choice family yet
+40   | `tasks/test_choice.test_every_letter_is_right_about_as_often_whatever_the_seed`
 41   | `test_sandboxed`
 """
 
