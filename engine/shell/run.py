@@ -81,7 +81,11 @@ def _declared(text: str) -> str:
 @click.argument("file", required=False, type=click.Path())
 @click.argument("run", required=False)
 @click.option("-e", "--expression", metavar="EXPR", help="Run this flow.")
-@click.option("--task", metavar="NAME", help="Its task: one of FILE, a family (words, words:7), or a set.jsonl.")
+@click.option(
+    "--task",
+    metavar="NAME",
+    help="Its task: one of FILE, a family (words, words:7), or a set.jsonl.",
+)
 @settings_option
 @params_option
 @caps_options
