@@ -267,10 +267,8 @@ def _sglang() -> Generator[Served]:
     command += ["--disable-cuda-graph", "--disable-overlap-schedule", "--context-length", "2048"]
     command += ["--max-total-tokens", "16384", "--mem-fraction-static", "0.2"]
     command += ["--enable-metrics", "--enable-cache-report", "--tool-call-parser", "qwen25"]
-    command += [
-        "--decode-log-interval",
-        "1",
-    ]  # it tells its load with each token, not each fortieth
+    # It tells its load with each token, not each fortieth.
+    command += ["--decode-log-interval", "1"]
     url = f"http://127.0.0.1:{port}"
     with _process(command, {"SGLANG_USE_CPU_ENGINE": "1", **_OFFLINE}, url):
         yield Served("sglang", url)
