@@ -22,13 +22,14 @@ from math import inf
 from statistics import mean
 
 import anyio
+from bench_prefix import Anywhere
 
 from podium.dsl.model import Endpoint, Model
 from podium.dsl.program import Program
 from podium.engine import Engine
 from podium.engine.admit import Admission
 from podium.engine.call import Message, ModelCall, ModelReply, Replica
-from podium.engine.fleet import Fleet, Spot
+from podium.engine.fleet import Fleet
 from podium.engine.ledger import NOTHING, Amount, Ledger, Limit
 from podium.engine.store import Store
 from podium.engine.testing import Server, SimulatedFleet, Speech, in_virtual_time
@@ -88,24 +89,6 @@ def _blocks(prompt: str) -> Iterator[int]:
     for start in range(0, len(prompt) - size + 1, size):
         chain = hash((chain, prompt[start : start + size]))
         yield chain
-
-
-class Anywhere(Fleet):
-    """Placement off: each call goes to the least busy replica."""
-
-    def shares(self, model: str) -> bool:
-        return False
-
-    def where(
-        self,
-        model: str,
-        group: str,
-        tokens: int,
-        now: float,
-        prefix: int = 0,
-        avoid: Replica | None = None,
-    ) -> Spot | None:
-        return super().where(model, "", tokens, now, 0, avoid)
 
 
 def text(name: str, tokens: int) -> str:

@@ -11,6 +11,7 @@ Case | where it is looked at
 
 import random
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import anyio
 import pytest
@@ -56,7 +57,7 @@ class Looping:
     ticks: int = 0
     running: int = 0
 
-    async def __call__(self) -> str:
+    async def on(self) -> NoReturn:
         """Loops on."""
         self.running += 1
         try:
@@ -78,7 +79,7 @@ def test_cancelling_a_run_reaches_a_tool_that_loops() -> None:
             environ={},
             inline=True,
             now=anyio.current_time,
-            bindings={"loops:on": tool},
+            bindings={"loops:on": tool.on},
         )
         text = team_file("parallel(3) of worker -> merge", rest=TOOLED)
         with anyio.move_on_after(2 + seed):
@@ -92,23 +93,13 @@ def test_cancelling_a_run_reaches_a_tool_that_loops() -> None:
     over(range(4), case)
 
 
-@dataclass
-class Ticking:
+class Ticking(Looping):
     """A verifier that never comes to an end."""
-
-    ticks: int = 0
-    running: int = 0
 
     async def __call__(
         self, call: VerifierCall, bindings: Bindings | None = None, *, inline: bool = False
     ) -> Verdict:
-        self.running += 1
-        try:
-            while True:
-                self.ticks += 1
-                await anyio.sleep(0.1)
-        finally:
-            self.running -= 1
+        await self.on()
 
 
 def test_a_run_cancelled_from_outside_has_ended_when_the_caller_is_told() -> None:
