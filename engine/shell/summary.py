@@ -9,6 +9,7 @@ from ..answer import failed
 from ..fold import NO_SANDBOX, Fold, Node, Spend
 from ..outcome import BUDGETS, ended_by_rule
 from ..spend import total_of
+from .books import tokens_by_kind
 from .safe import safe_line
 from .units import show_calls, show_count, show_seconds, show_usd
 
@@ -143,9 +144,15 @@ def closing_lines(
         against_baseline(folded),
         one_agent(folded),
         best_team(folded),
+        from_caches(folded),
         what_next(folded, run, podium=podium, store=store),
     )
     return tuple(line for line in said if line)
+
+
+def from_caches(folded: Fold) -> str:
+    """The tokens by kind where servers told of any in their caches; else empty."""
+    return tokens_by_kind(folded.total) if folded.total.usage.cached else ""
 
 
 def failure_lines(folded: Fold) -> tuple[str, ...]:

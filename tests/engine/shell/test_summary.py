@@ -152,6 +152,14 @@ def test_what_the_run_knows_nothing_of_has_no_line() -> None:
     )
 
 
+def test_tokens_from_caches_are_told_where_there_were_any() -> None:
+    intended, answered = call("main/agent/c1")
+    assert isinstance(answered, CallAnswered)
+    cached = replace(answered, usage=Usage(100, 60, output=20))
+    shown = closing_lines(folded(intended, cached), "r1")
+    assert "Tokens: input 100 (40 fresh, 60 cached), output 20." in shown
+
+
 def test_the_headline_says_that_an_answer_did_not_pass() -> None:
     end = replace(ended(), passed=False)
     assert headline(folded(end)).startswith("Finished, not passed, ")
