@@ -39,7 +39,7 @@ _NOTES = Offer(
 
 
 @dataclass(slots=True, eq=False)
-class Desk:
+class NodeBench:
     """A `Bench` at a node. sets: by the name of an offer, the tool that has it. room: submissions left.
 
     tree: its files, by the name of the text that has them.
@@ -128,7 +128,7 @@ class Desk:
         return answer if isinstance(answer, Unreadable) else Attempt(answer, text, address)
 
 
-def desk(here: Here, role: Role) -> Desk:
+def bench_at(here: Here, role: Role) -> NodeBench:
     """The tools of an agent of role at here. Raises CallError("tool") where one is not there."""
     sets: dict[str, Tool] = {}
     offered: list[Offer] = []
@@ -142,7 +142,7 @@ def desk(here: Here, role: Role) -> Desk:
                 raise CallError("tool", f"two tools of role {role.name} are called {offer.name}")
             sets[offer.name] = tool
             offered.append(offer)
-    return Desk(here, role, sets, tuple(offered), room)
+    return NodeBench(here, role, sets, tuple(offered), room)
 
 
 def _offers(here: Here, role: Role, tool: Tool, room: int) -> Sequence[Offer]:

@@ -13,7 +13,7 @@ from podium.dsl.program import Role, Team
 
 from ..agent import act
 from ..ask import ask_model
-from ..bench import desk
+from ..bench import bench_at
 from ..branches import Job, gather, open_account
 from ..call import Message
 from ..condition import Facts, fired, holds, needs_spent
@@ -231,7 +231,7 @@ def _job(
         place = replace(place, account=account)
         turn = member_turn(state, place, role)
         turn = replace(turn, urgency=int(len(phase.seats) == 1))  # then all others wait for it
-        bench = desk(place, role) if role.tools else None
+        bench = bench_at(place, role) if role.tools else None
         attempt = await act(partial(ask_model, place), role, messages, turn, bench)
         if phase.part == "solve" and not state.submissions:
             state.provisional.append(attempt)  # should time run out before the team has submitted
