@@ -18,7 +18,7 @@ from podium.dsl.program import Program, Task, Verifier
 from ..call import ModelCall, Offer, ToolCall, VerifierCall
 from ..value import Attempt, Json, Verdict
 from ..verify import KINDS, answered
-from .spots import Spot, is_at, spot_of
+from .speakers import Speaker, is_at, speaker_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,39 +90,41 @@ class Agents:
     working: float = 0.6
 
     def __call__(self, call: ModelCall) -> Speech:
-        spot = spot_of(self.program, call.address)
+        speaker = speaker_of(self.program, call.address)
         chance = random.Random(f"{self.seed} {call.address}")
         reasoning = int(self.tokens * chance.uniform(0.5, 1.5))
-        fixed = _fixed(self.replies, call.address, "" if spot.role is None else spot.role.name)
+        fixed = _fixed(
+            self.replies, call.address, "" if speaker.role is None else speaker.role.name
+        )
         if fixed is None and call.tools and chance.random() < self.working:
-            return Speech("", reasoning, called(call.tools, self._core(call, spot), chance))
-        text = self._text(call, spot, chance) if fixed is None else fixed
+            return Speech("", reasoning, called(call.tools, self._core(call, speaker), chance))
+        text = self._text(call, speaker, chance) if fixed is None else fixed
         return Speech(text, reasoning)
 
-    def _text(self, call: ModelCall, spot: Spot, chance: random.Random) -> str:
-        core = self._core(call, spot)
+    def _text(self, call: ModelCall, speaker: Speaker, chance: random.Random) -> str:
+        core = self._core(call, speaker)
         if call.schema is not None:
             if chance.random() < self.unreadable:
                 return "I would rather not put that in a form."
             return orjson.dumps(shaped(call.schema, core, chance)).decode()
         if (said := _in_headings(call.messages[-1].content, core, chance)) is not None:
             return said
-        if spot.part == "recruit":
-            return "\n".join(f"{seat}. member {seat}" for seat in range(1, spot.size + 1))
+        if speaker.part == "recruit":
+            return "\n".join(f"{seat}. member {seat}" for seat in range(1, speaker.size + 1))
         if "AGREE" in call.messages[-1].content:
             return f"{core}\n{chance.choice(('AGREE', 'DISAGREE'))}"
         return core
 
-    def _core(self, call: ModelCall, spot: Spot) -> str:
+    def _core(self, call: ModelCall, speaker: Speaker) -> str:
         """The quality of a reply. All that a team says in one round has the team's own draw: whose text
         stands in the end does not matter to the law."""
-        chance = random.Random(f"{self.seed} {spot.node}")
+        chance = random.Random(f"{self.seed} {speaker.node}")
         task = _task(self.program, call.address)
         leaves = () if task is None or task.verify is None else task.verify.leaves()
         pure = next((leaf for leaf in leaves if leaf.kind in KINDS), None)
         if pure is not None:
-            return _answer(pure, right=chance.random() < self.law.rate(spot.size))
-        return mark(chance.gauss(self.law.mean(spot.size), self.law.spread(spot.size)))
+            return _answer(pure, right=chance.random() < self.law.rate(speaker.size))
+        return mark(chance.gauss(self.law.mean(speaker.size), self.law.spread(speaker.size)))
 
 
 def _in_headings(asked: str, core: str, chance: random.Random) -> str | None:

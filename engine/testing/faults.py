@@ -10,7 +10,7 @@ from math import inf
 
 from podium.dsl import tried
 
-from .spots import is_at
+from .speakers import is_at
 
 # --- faults of servers ----------------------------------------------------------------------------
 

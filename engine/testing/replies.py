@@ -10,7 +10,7 @@ from podium.dsl.tried import Reply
 
 from ..call import ModelCall
 from .agents import Speak, Speech
-from .spots import spot_of
+from .speakers import speaker_of
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Replies:
 
     def __call__(self, call: ModelCall) -> Speech:
         said = self.otherwise(call)
-        role = spot_of(self.program, call.address).role
+        role = speaker_of(self.program, call.address).role
         name = "" if role is None else role.name
         several = self.replies.get(name) or self.replies.get("")
         if not several:

@@ -24,7 +24,7 @@ from podium.engine.testing.handmade import (
     team,
     then,
 )
-from podium.engine.testing.spots import spot_of
+from podium.engine.testing.speakers import speaker_of
 from podium.engine.value import Attempt
 from podium.engine.verify import exact as judge_exact
 
@@ -105,12 +105,12 @@ def test_fixed_replies_come_by_role_or_by_place() -> None:
     assert [speak(call(f"main/team/{p}/c1")).text for p in places] == ["no", "no", "yes", "{}"]
 
 
-def test_a_spot_is_the_role_and_the_team_of_an_address() -> None:
+def test_a_speaker_is_the_role_and_the_team_of_an_address() -> None:
     flow = then(parallel(2, team((1, role("a")), (3, role("b")))), reduce_by("best"))
-    spot = spot_of(program(flow), "main/1.parallel/2.team/r1.m4/c1")
-    assert (spot.role and spot.role.name, spot.size) == ("b", 4)
-    assert spot.node == "main/1.parallel/2.team"
-    assert spot_of(program(agent()), "main/elsewhere/x/c1").size == 1
+    speaker = speaker_of(program(flow), "main/1.parallel/2.team/r1.m4/c1")
+    assert (speaker.role and speaker.role.name, speaker.size) == ("b", 4)
+    assert speaker.node == "main/1.parallel/2.team"
+    assert speaker_of(program(agent()), "main/elsewhere/x/c1").size == 1
 
 
 def test_a_simulated_verdict_reads_the_last_score() -> None:

@@ -25,7 +25,7 @@ from ..forms import segment
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Speaker:
     """role: who speaks, None where the program has no such address. size: of its team, 1 outside one.
 
     node: the address of what it contributes to: the whole team, or the agent itself. part: ceo, recruit,
@@ -38,10 +38,10 @@ class Spot:
     part: str = ""
 
 
-def spot_of(program: Program, address: str) -> Spot:
-    """The spot of the call at address (`main/parallel/3.squad/r1.m2/c1`)."""
+def speaker_of(program: Program, address: str) -> Speaker:
+    """Who makes the call at address (`main/parallel/3.squad/r1.m2/c1`)."""
     if "/v." in address:  # a judge's
-        return Spot(None, address.rpartition("/")[0], part="judge")
+        return Speaker(None, address.rpartition("/")[0], part="judge")
     run, *segments = address.split("/")
     done = [run]
     if segments and segments[0].endswith(".row"):
@@ -52,7 +52,7 @@ def spot_of(program: Program, address: str) -> Spot:
     while (inner := _below(flow, segments[0] if segments else "")) is not None:
         flow = _bare(inner)
         done.append(segments.pop(0))
-    return _spot(flow, segments, "/".join(done), address.rpartition("/")[0])
+    return _speaker(flow, segments, "/".join(done), address.rpartition("/")[0])
 
 
 def _bare(flow: Flow) -> Flow:
@@ -96,22 +96,22 @@ def is_at(address: str, where: str) -> bool:
     return f"/{where}/" in around or f".{where}/" in around
 
 
-def _spot(flow: Flow, rest: list[str], node: str, caller: str) -> Spot:
+def _speaker(flow: Flow, rest: list[str], node: str, caller: str) -> Speaker:
     match flow:
         case Agent(role=role):
-            return Spot(role, caller)
+            return Speaker(role, caller)
         case Route(by=role) | ForEach(by=role) if rest[:1] == ["by"]:
-            return Spot(role, caller, part="by")
+            return Speaker(role, caller, part="by")
         case Team(size=size, ceo=ceo, recruit=recruit, evaluate=evaluate) if rest:
             if rest[0] == "recruit" or rest[0].endswith(".recruit"):
-                return Spot(recruit, node, size, "recruit")
+                return Speaker(recruit, node, size, "recruit")
             if rest[0].endswith(".evaluate"):
-                return Spot(evaluate, node, size, "evaluate")
+                return Speaker(evaluate, node, size, "evaluate")
             if rest[0].endswith(".ceo"):
-                return Spot(None if ceo is None else ceo.role, node, size, "ceo")
-            return Spot(_seated(flow, rest[0]), node, size)
+                return Speaker(None if ceo is None else ceo.role, node, size, "ceo")
+            return Speaker(_seated(flow, rest[0]), node, size)
         case _:
-            return Spot(None, caller)
+            return Speaker(None, caller)
 
 
 def _seated(team: Team, segment: str) -> Role | None:
