@@ -20,7 +20,7 @@ from .child import Child, Gone, at_once, dead, sealed
 from .command import BOX, MIB, Command, Ended, Limits, Ran, SandboxFailed, inside
 from .folder import give_to, watch_size
 from .group import Group, Groups
-from .place import Place, own_code, system
+from .host import Host, own_code, system
 
 SHARED_MEMORY = 16 * MIB
 OPEN_FILES = 256
@@ -41,7 +41,7 @@ class Bubblewrap:
 
     bwrap: str
     calls: bytes
-    place: Place
+    host: Host
     groups: Groups | None
     name: str = "bubblewrap"
     isolates: bool = True
@@ -63,8 +63,8 @@ class Bubblewrap:
 
     async def _run(self, command: Command, group: Group | None) -> Ran:
         folder, limits = command.folder, command.limits
-        if folder is not None and self.place.user is not None:
-            give_to(folder, self.place.user)
+        if folder is not None and self.host.user is not None:
+            give_to(folder, self.host.user)
         with tempfile.TemporaryFile() as status:
             child = self._start(command, group, status.fileno())
             watch = partial(watch_size, folder, limits.disk_bytes) if folder else None
@@ -84,12 +84,12 @@ class Bubblewrap:
             seen = self._staged(command)
             options = [
                 *("--seccomp", words.holding(self.calls), "--json-status-fd", str(status)),
-                *_world(command, self.place, seen),
+                *_world(command, self.host, seen),
                 *_work(command, words, seen),
                 *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", BOX),
             ]
             argv = [
-                *_launch(group, seen, self.place),
+                *_launch(group, seen, self.host),
                 *(self.bwrap, "--args", words.holding("\0".join(options).encode() + b"\0"), "--"),
                 *limited(command.limits, together=group is not None),
                 *command.argv,
@@ -105,10 +105,10 @@ class Bubblewrap:
     def _staged(self, command: Command) -> dict[Path, Path]:
         """By path that is to be seen, where bwrap finds it: elsewhere if its user could not get there."""
         wanted = [*command.shown.values(), *([command.folder] if command.folder else [])]
-        if self.place.python is not None:
-            wanted.append(self.place.python)
-        closed = [path for path in dict.fromkeys(wanted) if not self.place.reaches(path)]
-        return {path: self.place.stage(number, path) for number, path in enumerate(closed)}
+        if self.host.python is not None:
+            wanted.append(self.host.python)
+        closed = [path for path in dict.fromkeys(wanted) if not self.host.reaches(path)]
+        return {path: self.host.stage(number, path) for number, path in enumerate(closed)}
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ class _Words:
         return str(self.descriptors[-1])
 
 
-def _launch(group: Group | None, seen: dict[Path, Path], place: Place) -> list[str]:
+def _launch(group: Group | None, seen: dict[Path, Path], host: Host) -> list[str]:
     """The words before bwrap: groups are joined, paths staged and the user dropped as root."""
     joined = group.joined if group is not None else ()
     argv: list[str] = []
@@ -132,34 +132,34 @@ def _launch(group: Group | None, seen: dict[Path, Path], place: Place) -> list[s
         argv = ["sh", "-c", _LAUNCH, "sh", *joined, "--", *pairs, "--"]
         if seen:
             argv = ["unshare", "--mount", "--", *argv]
-    if place.user is not None:
-        user = str(place.user)
+    if host.user is not None:
+        user = str(host.user)
         argv += ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--no-new-privs"]
     return argv
 
 
-def _world(command: Command, place: Place, seen: dict[Path, Path]) -> list[str]:
+def _world(command: Command, host: Host, seen: dict[Path, Path]) -> list[str]:
     """A new root with the programs of this machine in it, and nothing of ours."""
     options = ["--unshare-all", "--unshare-user", "--disable-userns"]
     options += ["--die-with-parent", "--new-session", "--hostname", "sandbox"]
     options += ["--cap-drop", "ALL", "--clearenv"]
-    for name, value in _environ(command, place).items():
+    for name, value in _environ(command, host).items():
         options += ["--setenv", name, value]
     options += [*system(), "--proc", "/proc", "--dev", "/dev"]
     programs = [Path("/usr")]
-    if place.python is not None:
-        programs.append(place.python)
-        options += ["--ro-bind", str(seen.get(place.python, place.python)), str(place.python)]
+    if host.python is not None:
+        programs.append(host.python)
+        options += ["--ro-bind", str(seen.get(host.python, host.python)), str(host.python)]
     if any(own_code().is_relative_to(folder) for folder in programs):
         options += ["--tmpfs", str(own_code()), "--remount-ro", str(own_code())]
     options += ["--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     return [*options, "--size", str(command.limits.disk_bytes), "--tmpfs", "/tmp"]
 
 
-def _environ(command: Command, place: Place) -> dict[str, str]:
+def _environ(command: Command, host: Host) -> dict[str, str]:
     path = "/usr/local/bin:/usr/bin:/bin"
-    if place.python is not None:
-        path = f"{place.python}/bin:{path}"
+    if host.python is not None:
+        path = f"{host.python}/bin:{path}"
     fixed = {"PATH": path, "HOME": BOX, "TMPDIR": "/tmp", "LANG": "C.UTF-8", "TZ": "UTC"}
     return fixed | dict(command.environ)
 

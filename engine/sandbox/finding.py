@@ -13,7 +13,7 @@ from .bubblewrap import Bubblewrap
 from .command import Command, Limits, Sandbox, SandboxFailed, SandboxMissing
 from .filter import REFUSED, seccomp
 from .group import Groups
-from .place import Place
+from .host import Host
 
 # The first one with --disable-userns, without which a sandboxed process could make itself privileges.
 OLDEST = (0, 8)
@@ -83,10 +83,10 @@ def _new_enough(bwrap: str, tried: list[str]) -> bool:
 
 async def _tried(bwrap: str) -> Bubblewrap:
     """The sandbox of this program, if it holds what it must. Raises SandboxFailed."""
-    place = Place.here()
-    if not place.reaches(Path(bwrap)):
-        bwrap = str(place.copied(Path(bwrap)))
-    sandbox = Bubblewrap(bwrap, seccomp(os.uname().machine), place, Groups.here())
+    host = Host.here()
+    if not host.reaches(Path(bwrap)):
+        bwrap = str(host.copied(Path(bwrap)))
+    sandbox = Bubblewrap(bwrap, seccomp(os.uname().machine), host, Groups.here())
     try:
         ran = await sandbox.run(_PROBE)
     except SandboxFailed:

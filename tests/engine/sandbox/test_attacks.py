@@ -16,7 +16,7 @@ import pytest
 from podium.engine.sandbox import Command, Limits, Ran, Sandbox
 from podium.engine.sandbox.bubblewrap import ORPHAN_S
 from podium.engine.sandbox.command import MIB
-from podium.engine.sandbox.place import own_code
+from podium.engine.sandbox.host import own_code
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.anyio]
 

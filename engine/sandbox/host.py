@@ -19,7 +19,7 @@ _BESIDE_USR = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Host:
     """user: None where Podium does not run as root, so that there is no one to become. python: the folder of an
     interpreter outside of /usr, if that is where it is."""
 
@@ -27,7 +27,7 @@ class Place:
     python: Path | None
 
     @classmethod
-    def here(cls) -> "Place":
+    def here(cls) -> "Host":
         user = USER if os.geteuid() == 0 else None
         has_python = any(Path(p, "python3").exists() for p in ("/usr/bin", "/usr/local/bin"))
         return cls(user, None if has_python else Path(sys.base_prefix))
