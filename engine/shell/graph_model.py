@@ -115,12 +115,8 @@ def _draw(drawn: Drawing, flow: Flow, into: tuple[Port, ...], note: str) -> tupl
             (port,) = _one(drawn, into, "control", f"route, by {by.name}", note)
             behind = [_draw(drawn, inner, (Port(port.box, key),), "") for key, inner in cases]
             return tuple(end for some in behind for end in some)
-        case Repeat(max=most, flow=inner, until=until):
-            stop = "until a condition holds" if until is not None else ""
-            (port,) = _one(drawn, into, "control", f"repeat, at most {most}", stop, note)
-            ends = _draw(drawn, inner, (port,), "")
-            drawn.arrows.extend(Arrow(end.box, port.box, "again", back=True) for end in ends)
-            return ends
+        case Repeat():
+            return _repeat(drawn, flow, into, note)
         case _:
             assert_never(flow)
 
@@ -129,6 +125,14 @@ def _one(drawn: Drawing, into: tuple[Port, ...], shape: Shape, *lines: str) -> t
     box = drawn.box(shape, *lines)
     drawn.join(into, box)
     return (Port(box),)
+
+
+def _repeat(drawn: Drawing, flow: Repeat, into: tuple[Port, ...], note: str) -> tuple[Port, ...]:
+    stop = "until a condition holds" if flow.until is not None else ""
+    (port,) = _one(drawn, into, "control", f"repeat, at most {flow.max}", stop, note)
+    ends = _draw(drawn, flow.flow, (port,), "")
+    drawn.arrows.extend(Arrow(end.box, port.box, "again", back=True) for end in ends)
+    return ends
 
 
 def _parallel(
