@@ -78,8 +78,10 @@ TOOLS = ListOf(
 RECORDS: Mapping[str, tuple[Spec, ...]] = {
     "price": (
         Spec("input", RATE, "Dollars per tokens of prompt", 0),
-        Spec("cached", RATE, "Dollars per tokens of prompt that the server had cached", 0),
-        Spec("cache_write", RATE, "Dollars per tokens of prompt written to the cache", 0),
+        Spec("cached", RATE, "The same of what the server had cached; as `input` unless said"),
+        Spec(
+            "cache_write", RATE, "The same of what is written to the cache; as `input` unless said"
+        ),
         Spec("output", RATE, "Dollars per tokens of reply, reasoning included", 0),
         Spec(
             "above", TOKENS, "In a list: these rates are of requests with a longer prompt than so"
