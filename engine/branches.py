@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from .event import AccountOpened
-from .ledger import Account, Limit
+from .ledger import NO_LIMIT, Account, Limit
 from .outcome import Exhausted, Failed, Outcome, Stopped
 from .pool import NO_NEED, Need, Pledge, Pool, covers
 from .reduce import attempts_of
@@ -111,7 +111,7 @@ def _start(group: _Group, inside: Here, number: int, tasks: TaskGroup) -> None:
     place = inside.at(job.segment)
     if group.rule.split == "even":
         place = replace(place, account=_share(group, number))
-    elif any(room is not None for room in place.world.ledger.left(place.account)):
+    elif place.world.ledger.left(place.account) != NO_LIMIT:
         place.recorder.decide(place.address, "began", lambda: True)
         pledge = group.pledges[number] = Pledge(job.need, group.tell, group.pool)
         place = replace(place, causes=(*place.causes, pledge))
@@ -167,7 +167,7 @@ def _share(group: _Group, number: int) -> str:
     here = group.here
     ledger = here.world.ledger
     name = f"{here.world.account}/{here.address}/{number}"
-    if not any(room is not None for room in ledger.left(here.account)):
+    if ledger.left(here.account) == NO_LIMIT:
         return here.account
     waiting = len(group.jobs) - len(group.began)
     limit = here.recorder.decide(

@@ -64,6 +64,25 @@ class ModelCall:
     begun: Callable[[], None] | None = field(default=None, compare=False, repr=False)
     judges: bool = False
 
+    def sent(self, salt: str, begun: Callable[[], None] | None) -> "ModelCall":
+        """The call with what is set as it is sent; `replace` would take several times as long."""
+        return ModelCall(
+            self.address,
+            self.account,
+            self.model,
+            self.messages,
+            self.max_output,
+            self.sampling,
+            self.schema,
+            self.group,
+            self.seed,
+            salt,
+            self.urgency,
+            self.tools,
+            begun,
+            self.judges,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class VerifierCall:

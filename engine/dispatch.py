@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha1
 from typing import Protocol, assert_never, runtime_checkable
 
@@ -272,10 +273,7 @@ def _next_step(path: CallPath, error: CallError, tries: int, grant: Grant) -> Re
 
 async def _admitted(path: CallPath, call: Call, avoid: Replica | None) -> Grant:
     """Wait until call may be sent, elsewhere than avoid if that can be. The wait is told as an event."""
-
-    def tell(why: str, seconds: float | None) -> None:
-        path.journal.emit(CallWaits(call.address, why, seconds))
-
+    tell = partial(_tell_wait, path.journal, call.address)
     amount = price = None
     if isinstance(call, ModelCall):
         price = path.models[call.model].price
@@ -295,6 +293,10 @@ async def _admitted(path: CallPath, call: Call, avoid: Replica | None) -> Grant:
         grant.settle(NOTHING)
         raise Interrupted(path.gate.cause)
     return grant
+
+
+def _tell_wait(journal: Journal, address: str, why: str, seconds: float | None) -> None:
+    journal.emit(CallWaits(address, why, seconds))
 
 
 async def _counted(path: CallPath, call: Call, price: Price | None) -> Amount | None:
@@ -422,7 +424,7 @@ async def _send(one: _Try) -> Reply:
             name = f"{path.journal.run}/{call.address}/{one.number}"
             request_id = _uuid(name)
             begun = None if grant.lead is None else grant.begun
-            told = replace(call, salt=path.salt, begun=begun)
+            told = call.sent(path.salt, begun)
             return with_usage(call, await path.client.send(told, grant.replica, request_id))
         case VerifierCall():
             verdict = await path.verify(call)
@@ -443,15 +445,15 @@ def _uuid(name: str) -> str:
 
 async def _answer(one: _Try, reply: Reply) -> Reply:
     """Put answer and settlement on disk in one commit; the hold lasts until they are."""
-    path, call, grant, seconds = one.path, one.call, one.grant, one.seconds
+    path, call, grant, now = one.path, one.call, one.grant, anyio.current_time()
     usage, charge = UNTOLD, NOTHING
     if isinstance(call, ModelCall) and isinstance(reply, ModelReply):
         usage = reply.usage
         charge = spent(usage, path.models[call.model].price)
-    _tell_answer(path, call, grant, charge)
+    _tell_answer(path, call, grant, charge, now)
     grant.leave()
     at, account, body = call.address, call.account, reply_body(reply)
-    answer = CallAnswered(at, one.number, account, charge, usage, body, seconds)
+    answer = CallAnswered(at, one.number, account, charge, usage, body, now - one.began)
     kept = reply.kept if isinstance(reply, ToolReply) else ()
     try:
         await path.journal.commit([answer], kept)
@@ -460,7 +462,7 @@ async def _answer(one: _Try, reply: Reply) -> Reply:
     return reply
 
 
-def _tell_answer(path: CallPath, call: Call, grant: Grant, charge: Amount) -> None:
+def _tell_answer(path: CallPath, call: Call, grant: Grant, charge: Amount, now: float) -> None:
     if isinstance(call, VerifierCall):
         path.errors[verifier_pool(call)] = 0
     if grant.replica is None:
@@ -468,7 +470,7 @@ def _tell_answer(path: CallPath, call: Call, grant: Grant, charge: Amount) -> No
     assert grant.hold is not None
     grant.begun()
     fleet, held = path.admission.fleet, grant.hold.amount
-    fleet.answered(grant.replica, anyio.current_time())
+    fleet.answered(grant.replica, now)
     if charge.usd > held.usd or charge.tokens > held.tokens:
         error = CallError(
             "protocol",

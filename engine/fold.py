@@ -51,7 +51,7 @@ _JUDGED = ("passed", "finished")
 class Node:
     """One node that has started. outcome is None while it runs; own leaves out its children's spend.
 
-    began, rounds_left: as in NodeEnded.
+    began, rounds_left: as in NodeEnded. line: the branch it belongs to, if to one.
     """
 
     address: str
@@ -63,6 +63,7 @@ class Node:
     own: Spend = NO_SPEND
     began: bool = True
     rounds_left: int = 0
+    line: str | None = None
 
 
 @dataclass(slots=True)
@@ -290,7 +291,8 @@ class Fold:
         """A node that starts again, in a later life, keeps what it has spent."""
         node = self.nodes.setdefault(event.address, Node(event.address, event.kind, event.label))
         node.kind, node.label, node.outcome, node.reason = event.kind, event.label, None, ""
-        key = None if event.kind == BASELINE else self._branch_of(event.address)
+        node.line = self._branch_of(event.address)
+        key = None if event.kind == BASELINE else node.line
         if key is not None and event.kind == "parallel" and not self._in_parallel(key):
             self.branches.pop(
                 key, None
@@ -408,7 +410,10 @@ class Fold:
         return above is not None and above.kind == "parallel"
 
     def _branch(self, address: str) -> Branch | None:
-        key = self._branch_of(address)
+        above = self.nodes.get(address.rpartition("/")[0])
+        # A call of a node: what is found once for the node is true of all that it does itself.
+        key = None if above is None or above.kind == "parallel" else above.line
+        key = key or self._branch_of(address)
         return None if key is None else self.branches.get(key)
 
 

@@ -109,7 +109,7 @@ class Journal:
     def _append(self, event: Event) -> Stamped:
         stamped = self._stamp(event)
         self._past.add(stamped)
-        self._put([stamped])
+        self._writer.put(Job(self.run, [stamped], then=self._acknowledged, joins=True))
         return stamped
 
     def decide(self, address: str, name: str, take: Callable[[], T]) -> T:

@@ -51,7 +51,7 @@ class Limit(NamedTuple):
         return cls(budget.usd, budget.tokens, budget.calls)
 
 
-_NO_LIMIT = Limit()
+NO_LIMIT = Limit()
 
 
 class Charge(NamedTuple):
@@ -152,7 +152,7 @@ class Ledger:
         chain = self.accounts[name].upwards()
         waiting: Refused | None = None
         for account in chain:
-            if account.limit == _NO_LIMIT:
+            if account.limit == NO_LIMIT:
                 continue
             if dimension := _lacks(account, amount, account.spent.plus(account.lasting)):
                 return Refused(account.name, dimension, final=True)
@@ -232,7 +232,7 @@ class Ledger:
         """What the account and every ancestor could still take now: the least of limit - spent - held."""
         best: list[int | None] = [None, None, None]
         for account in self.accounts[name].upwards():
-            if account.limit == _NO_LIMIT:
+            if account.limit == NO_LIMIT:
                 continue
             taken = account.spent.plus(account.held)
             for i, (limit, have) in enumerate(zip(account.limit, taken, strict=True)):

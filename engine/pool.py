@@ -28,7 +28,7 @@ from podium.dsl.program import (
     subflows,
 )
 
-from .ledger import NOTHING, Amount, Ledger
+from .ledger import NO_LIMIT, NOTHING, Amount, Ledger
 from .outcome import Outcome
 
 
@@ -238,7 +238,7 @@ def covers(ledger: Ledger, account: str, running: Iterable[Pledge], need: Need) 
     A call that was given to the door and holds nothing yet counts as one still to be asked.
     """
     left = ledger.left(account)
-    if all(room is None for room in left):
+    if left == NO_LIMIT:
         return True
     total, in_air, dearest = need.amount, 0, need.each
     for pledge in running:

@@ -43,19 +43,18 @@ def text_bound(text: str) -> int:
 
 def bound(call: ModelCall) -> int:
     """At most so many input tokens: texts, template, schema and tools."""
-    texts = sum(message_bound(message) for message in call.messages)
+    texts = sum(map(message_bound, call.messages))
     extra = 0 if call.schema is None else SCHEMA_FACTOR * len(orjson.dumps(call.schema))
     return texts + extra + tools_bound(call.tools) + PER_CALL
 
 
 def message_bound(message: Message) -> int:
     """At most so many tokens of a message, with what a template puts around it and around calls of tools."""
-    calls = (
-        text_bound(call.id) + text_bound(call.name) + SCHEMA_FACTOR * text_bound(call.text)
-        for call in message.calls
-    )
-    called = sum(one + PER_MESSAGE for one in calls)
-    return text_bound(message.content) + text_bound(message.answers) + called + PER_MESSAGE
+    found = text_bound(message.content) + text_bound(message.answers) + PER_MESSAGE
+    for call in message.calls:
+        found += text_bound(call.id) + text_bound(call.name) + PER_MESSAGE
+        found += SCHEMA_FACTOR * text_bound(call.text)
+    return found
 
 
 def tools_bound(tools: Sequence[Offer]) -> int:

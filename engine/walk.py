@@ -171,8 +171,13 @@ class Here:
     @property
     def part(self) -> Later | First | None:
         """The innermost round around it that an answer does not need, else that which gives a team's first one."""
-        parts = [cause for cause in reversed(self.causes) if isinstance(cause, Later | First)]
-        return next((part for part in parts if isinstance(part, Later)), next(iter(parts), None))
+        found: Later | First | None = None
+        for cause in reversed(self.causes):
+            if isinstance(cause, Later):
+                return cause
+            if found is None and isinstance(cause, First):
+                found = cause
+        return found
 
     @property
     def guards(self) -> tuple[Guard, ...]:

@@ -27,7 +27,8 @@ from .refused import because
 class Job:
     """Events of one run and the texts they refer to, written together; they are packed where they are written, and
     must not change until then. then is called with the job in the event loop once they are on disk
-    or failed. written: set then, where the writer has a thread."""
+    or failed. written: set then, where the writer has a thread. joins: nobody waits for it, so that it may become
+    part of the next one of its run."""
 
     run: str
     events: Sequence[Stamped]
@@ -37,8 +38,11 @@ class Job:
     done: bool = False
     error: DiskError | None = None
     written: anyio.Event | None = None
+    joins: bool = False
 
 
+# Events of a job that another one joins, at most: a record is not looked at in the middle of a job.
+JOINED = 32
 Spot = tuple[bytes, int, int]
 
 
@@ -61,7 +65,12 @@ class Writer:
 
     def put(self, job: Job) -> None:
         """Write job soon: with the thread at once, without it at the next `wait` or `flush`."""
-        self._kept.append(job)
+        last = self._kept[-1] if self._kept else None
+        if last is not None and last.joins and last.run == job.run and len(last.events) < JOINED:
+            job.events = [*last.events, *job.events]
+            self._kept[-1] = job
+        else:
+            self._kept.append(job)
         if self._written is not None:
             job.written = self._written
             self._work.set()

@@ -46,9 +46,12 @@ class History:
 
 def prompt_tokens(messages: Sequence[Message]) -> int:
     """How many tokens the messages may take, by the measure of `fit_tokens`, frames included."""
-    calls = (call for message in messages for call in message.calls)
-    called = sum(fit_tokens(call.name + call.text) + FRAME for call in calls)
-    return called + sum(fit_tokens(message.content) + FRAME for message in messages)
+    found = 0
+    for message in messages:
+        found += fit_tokens(message.content) + FRAME
+        for call in message.calls:
+            found += fit_tokens(call.name + call.text) + FRAME
+    return found
 
 
 def is_full(history: History, window: int, reply: int, tools: int) -> bool:
