@@ -1,5 +1,7 @@
 """What a team under `compat = mas_tts` may cost: every step three times, prompts as long as replies. Pure."""
 
+from functools import partial
+
 from podium.dsl.bounds import bounds
 from podium.dsl.compat import MAS_TTS_TRIES
 from podium.dsl.program import Role, Team
@@ -23,26 +25,14 @@ def mas_tts(models: Models, flow: Team, topic: Topic, given: Given, *, cautious:
     chief, recruit, evaluate = flow.ceo.role, flow.recruit, flow.evaluate
     solver, critic = (member.role for member in flow.members)
     solution = reply(max(models.text(solver, flow.model), given.text))
-    review, advice = (
-        reply(models.text(critic, flow.model)),
-        reply(models.text(evaluate, flow.model)),
-    )
+    review = reply(models.text(critic, flow.model))
+    advice = reply(models.text(evaluate, flow.model))
     persona = reply(models.text(recruit, flow.model))
     direction = reply(models.text(chief, flow.model))
     own = persona.plus(direction)
     longest = Size(*map(max, solution, review, direction))
 
-    def step(role: Role, ask: str, *pieces: Size, alike: Size = EMPTY) -> Amounts:
-        """alike: what others who are asked at the same time read too, the task apart."""
-        asking = models.of(role, flow.model)
-        prompt = known(ask).plus(topic.size).plus(Size(0, _AROUND, _AROUND))
-        for piece in pieces:
-            prompt = prompt.plus(piece)
-        head, cap = topic.size.expected, cap_of(role, asking.window)
-        known_ = Known(0, head + alike.expected, head)
-        once = asked(asking, prompt._replace(least=0), cap, None, 2, known_)
-        return once.plus(once.perhaps().times(MAS_TTS_TRIES - 1))
-
+    step = partial(_step, models, flow, topic)
     heard = longest.plus(persona)
     solve = step(solver, table.SOLVER_ASK, own, heard.times(table.SOLVER_WINDOW))
     read = heard.times(table.CRITIC_WINDOW)
@@ -59,3 +49,23 @@ def mas_tts(models: Models, flow: Team, topic: Topic, given: Given, *, cautious:
     least = least_call(models.of(role, flow.model).price for role in roles)
     total = NOTHING.plus(turn.times(flow.cycles))
     return total.at_least(least.times(1 if cautious else bounds(flow).least))
+
+
+def _step(
+    models: Models,
+    flow: Team,
+    topic: Topic,
+    role: Role,
+    ask: str,
+    *pieces: Size,
+    alike: Size = EMPTY,
+) -> Amounts:
+    """A call of role. alike: what others who are asked at the same time read too, the task apart."""
+    asking = models.of(role, flow.model)
+    prompt = known(ask).plus(topic.size).plus(Size(0, _AROUND, _AROUND))
+    for piece in pieces:
+        prompt = prompt.plus(piece)
+    head, cap = topic.size.expected, cap_of(role, asking.window)
+    known_ = Known(0, head + alike.expected, head)
+    once = asked(asking, prompt._replace(least=0), cap, None, 2, known_)
+    return once.plus(once.perhaps().times(MAS_TTS_TRIES - 1))
