@@ -65,7 +65,7 @@ def _finished(evaluator: Evaluator, draft: Draft, *, final: bool) -> Draft:
         _verifier_rules(evaluator, draft)
     nested(evaluator, draft, notes=not final)
     if shape["task"] == "many":
-        draft = replace(draft, flow=_last_step(evaluator, draft, final))
+        draft = replace(draft, flow=_last_step(evaluator, draft, final=final))
     draft = replace(draft, flow=evaluator.shapes.lifted(draft.flow, "task"))
     _size(evaluator, draft)
     return draft
@@ -209,7 +209,7 @@ def _task_label(draft: Draft, task: Task | None) -> tuple[Label, ...]:
 # --- the last step -------------------------------------------------------------------------------
 
 
-def _last_step(evaluator: Evaluator, draft: Draft, final: bool) -> Flow:
+def _last_step(evaluator: Evaluator, draft: Draft, *, final: bool) -> Flow:
     """The flow with `best`, or `vote` where answers can be compared, behind its many attempts."""
     task = draft.tasks.tasks[0] if draft.tasks is not None else None
     how: Literal["best", "vote"] = "best"

@@ -68,11 +68,11 @@ def _named(context: Context, kind: syntax.TypeName, scope: Scope) -> Type:
         )
         return found
     if isinstance(found, Number) and ranged:
-        return _range(context, found.whole, kind, scope)
+        return _range(context, kind, scope, whole=found.whole)
     return found
 
 
-def _range(context: Context, whole: bool, kind: syntax.TypeName, scope: Scope) -> Type:
+def _range(context: Context, kind: syntax.TypeName, scope: Scope, *, whole: bool) -> Type:
     low, high = kind.low, kind.high
     if whole and any(isinstance(bound, float) for bound in (low, high)):
         context.error(

@@ -101,7 +101,7 @@ class Wire:
             raise RuntimeError(
                 "real servers are reached under asyncio only, not under trio"
             ) from None
-        self._sessions = {reuse: _session(reuse) for reuse in (True, False)}
+        self._sessions = {reuse: _session(reuse=reuse) for reuse in (True, False)}
         return self
 
     async def __aexit__(
@@ -156,7 +156,7 @@ class Wire:
         response.release()  # back to the pool if it was read to its end, else closed
 
 
-def _session(reuse: bool) -> aiohttp.ClientSession:
+def _session(*, reuse: bool) -> aiohttp.ClientSession:
     # limit 0: how many calls are in flight is decided at admission, and there alone.
     connector = (
         aiohttp.TCPConnector(limit=0, ttl_dns_cache=60, keepalive_timeout=KEEP_S)
@@ -180,13 +180,13 @@ def _translated(where: str, *, sent: bool) -> Generator[None]:
     try:
         yield
     except _FAILURES as problem:
-        failure = _failure(problem, where, sent)
+        failure = _failure(problem, where, sent=sent)
     else:
         return
     raise failure
 
 
-def _failure(problem: Exception, where: str, sent: bool) -> CallError:
+def _failure(problem: Exception, where: str, *, sent: bool) -> CallError:
     match problem:
         case aiohttp.ConnectionTimeoutError():
             return CallError("unreachable", f"{where} did not accept a connection in time")

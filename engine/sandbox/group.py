@@ -65,7 +65,7 @@ class Groups:
         try:
             lines = [line.split(":", 2) for line in own.read_text().splitlines()]
             parents, mixed = _parents(root, {names: path for _, names, path in lines})
-            if not parents or not _usable(parents, mixed):
+            if not parents or not _usable(parents, mixed=mixed):
                 return None
         except OSError:
             return None
@@ -80,7 +80,7 @@ class Groups:
         try:
             for folder in group.folders:
                 folder.mkdir()
-                for file, value in _settings(limits, self.mixed):
+                for file, value in _settings(limits, mixed=self.mixed):
                     if (folder / file).exists():
                         (folder / file).write_text(str(value))
         except OSError:
@@ -108,7 +108,7 @@ def _parents(root: Path, paths: Mapping[str, str]) -> tuple[tuple[Path, ...], bo
     return ((root / paths[""].lstrip("/"),) if "" in paths else ()), False
 
 
-def _usable(parents: tuple[Path, ...], mixed: bool) -> bool:
+def _usable(parents: tuple[Path, ...], *, mixed: bool) -> bool:
     """Whether groups can be made there. Of version 2 this asks for the controllers, which the kernel refuses in a
     group that has processes of its own, as ours has unless it is the topmost."""
     if not all(os.access(parent, os.W_OK) for parent in parents):
@@ -121,7 +121,7 @@ def _usable(parents: tuple[Path, ...], mixed: bool) -> bool:
     return True
 
 
-def _settings(limits: Limits, mixed: bool) -> tuple[tuple[str, int], ...]:
+def _settings(limits: Limits, *, mixed: bool) -> tuple[tuple[str, int], ...]:
     """Files and what is written to each; the processes of the sandbox itself are four."""
     tasks = ("pids.max", limits.processes + 4)
     if not mixed:
