@@ -12,7 +12,7 @@ import anyio
 
 from podium.dsl.program import OnExhausted
 
-from .outcome import Exhausted, Outcome, Stopped
+from .outcome import BUDGETS, Exhausted, Failed, Outcome, Stopped
 from .places import ByPlace
 from .value import Attempt
 
@@ -45,7 +45,7 @@ class Guard:
     """A budget with a policy, around the nodes below it.
 
     seconds: its time as declared; ends: when that is up; by: when its deadline by the clock comes; paid: until
-    when the rent of its models is held, all three on the loop's clock.
+    when the rent of its models is held, all three on the loop's clock. shown: its name as people know it.
     open: calls in the air, with the address of who asks.
     cut: where time ran out in an earlier life; it is up again once the same calls are reached and the same
     attempts are there, with the verdicts they had. fails: how it ended there, if it failed under
@@ -61,6 +61,7 @@ class Guard:
     ends: float = math.inf
     by: float = math.inf
     paid: float = math.inf
+    shown: str = ""
     fails: Outcome | None = None
     ended: Outcome | None = None
     refused: Exhausted | None = None
@@ -71,17 +72,20 @@ class Guard:
 
     def why(self) -> Outcome | None:
         if self.ended is None and self.scope.cancel_called:
-            return Exhausted(self.account, self.dimension)
+            return self.time_up
         return self.ended
+
+    @property
+    def time_up(self) -> Outcome:
+        """How it ends where its time is up. (A deadline by the clock ends a run; it never fails one.)"""
+        if self.policy == "fail" and self.dimension in ("time", "usd"):
+            what = BUDGETS.get(self.dimension, self.dimension)
+            return Failed("budget", f"the {what} budget of {self.shown} is up")
+        return Exhausted(self.account, self.dimension)
 
     @property
     def due(self) -> float:
         return min(self.ends, self.by, self.paid)
-
-    @property
-    def fails_by_time(self) -> bool:
-        """Whether it is to fail where its time is up. (A deadline by the clock ends a run; it never fails one.)"""
-        return self.policy == "fail" and self.dimension in ("time", "usd")
 
     @property
     def dimension(self) -> str:

@@ -14,7 +14,7 @@ from .branches import open_account
 from .guard import Guard, TimeUp
 from .ledger import Limit
 from .orders import topped
-from .outcome import BUDGETS, Exhausted, Failed, Outcome, Passed, Stopped
+from .outcome import Exhausted, Failed, Outcome, Passed, Stopped
 from .reduce import best, order, vote
 from .value import Attempt, Value
 from .verdicts import judge_all
@@ -72,6 +72,7 @@ def _guard(here: Here, account: str, policy: OnExhausted, seconds: float | None)
     by = here.world.by if of_run and cut is None else math.inf
     paid = here.world.lease.paid if of_run and cut is None else math.inf
     guard = Guard(account, here.address, policy, anyio.CancelScope(), seconds, cut, ends, by, paid)
+    guard.shown = here.world.named.shown(account)
     if failed is not None:
         guard.fails = Failed("budget", failed.dimension)
     elif stopped is not None:
@@ -157,15 +158,14 @@ async def _cancelled(here: Here, guard: Guard) -> Ended:
     _keep_to(here, guard)
     mark = budget_mark(here, "time_up", guard.account, here.address)
     here.recorder.decide(here.address, mark, guard.now)
+    up = guard.time_up
+    fails = isinstance(up, Failed)
     for around in here.guards:
-        around.forget({here.address}, attempts=guard.fails_by_time)
-    if guard.fails_by_time:
+        around.forget({here.address}, attempts=fails)
+    if fails:
         guard.attempts.clear()
-        of = here.world.named.shown(guard.account)
-        what = BUDGETS.get(guard.dimension, guard.dimension)
-        guard.ended = Failed("budget", f"the {what} budget of {of} is up")
-        return Ended(guard.ended)
-    return Ended(Exhausted(guard.account, guard.dimension))
+        guard.ended = up
+    return Ended(up)
 
 
 def _keep_to(here: Here, guard: Guard) -> None:

@@ -217,8 +217,9 @@ async def node(here: Here, kind: str, label: str, body: Body) -> Ended:
     here.recorder.emit(NodeStarted(here.address, kind, label))
     try:
         ended = await settle(here, body)
-        if any(isinstance(cause, Race) and cause.lost for cause in here.causes):
-            # It came to its end in the instant in which a race was decided without it: this raises.
+        if any(_is_over(cause) for cause in here.causes):
+            # It came to its end in the instant in which a race was decided without it, or a budget failed that
+            # it is inside: this raises.
             await anyio.lowlevel.checkpoint()
     except anyio.get_cancelled_exc_class():
         _end(here, Ended(_why(here)))
@@ -230,6 +231,12 @@ async def node(here: Here, kind: str, label: str, body: Body) -> Ended:
         raise
     _end(here, ended)
     return replace(ended, rounds_left=0) if ended.rounds_left else ended
+
+
+def _is_over(cause: Cause) -> bool:
+    if isinstance(cause, Race):
+        return cause.lost is not None
+    return isinstance(cause, Guard) and isinstance(cause.ended, Failed)
 
 
 def _why(here: Here) -> Outcome:
@@ -256,7 +263,8 @@ def skip(here: Here, kind: str, label: str, outcome: Outcome) -> None:
 
 def _end(here: Here, ended: Ended) -> None:
     attempts = attempts_of(ended.value)
-    score = best(attempts, here.task.better).score if attempts else None
+    first = best(attempts, here.task.better) if len(attempts) > 1 else next(iter(attempts), None)
+    score = None if first is None else first.score
     why = ended.reason or reason(ended.outcome, here.world.named)
     how = word(ended.outcome), why, score, ended.began, ended.rounds_left
     here.recorder.emit(NodeEnded(here.address, *how))

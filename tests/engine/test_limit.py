@@ -7,7 +7,7 @@ import pytest
 import trio.testing
 
 from podium.dsl.model import Price
-from podium.dsl.program import Budget, Fallback, Limited, OnExhausted, Repeat, Verifier
+from podium.dsl.program import Budget, Fallback, Flow, Limited, OnExhausted, Repeat, Verifier
 from podium.engine.call import ModelCall
 from podium.engine.event import AccountOpened, NodeEnded
 from podium.engine.ledger import Amount
@@ -222,3 +222,28 @@ async def test_no_policy_overspends_or_holds_money_afterwards(policy: OnExhauste
     assert all(
         o in {"finished", "exhausted", "failed", "cancelled", "stopped"} for o in endings(played)
     )
+
+
+@pytest.mark.parametrize("budget", [Budget(calls=3), Budget(seconds=7.0)], ids=["calls", "time"])
+@pytest.mark.parametrize(
+    "flow",
+    [
+        then(agent(), parallel(3, agent(role("mends")))),
+        then(*[agent()] * 4),
+        team(3, rounds=2),
+        parallel(2, team(3, rounds=2)),
+    ],
+    ids=["parallel", "chain", "team", "teams"],
+)
+async def test_what_a_budget_fails_has_failed_up_to_the_run_in_any_topology(
+    flow: Flow, budget: Budget
+) -> None:
+    whole = replace(program(flow), budget=budget, on_exhausted="fail")
+    played = await play(whole, ScriptedClient(lambda call: Say("4", 4)))
+    outcome = played.result.outcome
+    assert isinstance(outcome, Failed)
+    assert outcome.kind == "budget"
+    ends = played.memory.outcomes()
+    assert set(ends.values()) == {"finished", "failed"}
+    cut = [address for address, how in ends.items() if how == "failed"]
+    assert all(ends[one[: one.rindex("/")]] == "failed" for one in cut if one.count("/") > 1)
