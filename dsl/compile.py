@@ -86,7 +86,7 @@ def compile_run(
     if choice.allow is not None:
         require(evaluator, choice.allow, draft, used, default_url=choice.default_url)
     notes = in_order([*warnings, *_accepted(evaluator.problems, main)], main)
-    return _program(evaluator, main, choice, draft, used, default), notes
+    return _program(evaluator, main, choice, draft, used=used, default=default), notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _staged(evaluator: Evaluator, main: Module, choice: Choice, noun: Noun) -> S
     refuse_later(evaluator, draft)
     used, default = models(evaluator, main, draft, final=True)
     free = replace(draft, budget=Budget())
-    return Staged(test, _program(evaluator, main, choice, free, used, default))
+    return Staged(test, _program(evaluator, main, choice, free, used=used, default=default))
 
 
 def _nouns(evaluator: Evaluator, main: Module, *kinds: str) -> Iterator[Noun]:
@@ -285,6 +285,7 @@ def _program(
     main: Module,
     choice: Choice,
     draft: Draft,
+    *,
     used: Mapping[str, Model],
     default: str,
 ) -> Program:

@@ -109,7 +109,7 @@ def diff(old: Program, new: Program) -> Diff:
     return Diff(
         one,
         two,
-        tuple(_walk(old, new, roots, 1, 1, 0)),
+        tuple(_walk(old, new, roots, 0, before=1, after=1)),
         _run_own(two.plan).minus(_run_own(one.plan)),
         tuple(_settings(old, new)),
         tuple(_changed("", _params(old), _params(new))),
@@ -140,7 +140,7 @@ def _figures(node: Node) -> tuple[Hashable, ...]:
 
 
 def _walk(
-    old: Program, new: Program, pairs: Sequence[Pair], before: int, after: int, depth: int
+    old: Program, new: Program, pairs: Sequence[Pair], depth: int, *, before: int, after: int
 ) -> Iterator[Part]:
     """The parts of these pairs and all below, parents first.
 
@@ -151,7 +151,12 @@ def _walk(
         yield Part(depth, was, now)
         below = _aligned(one.children if one else (), two.children if two else ())
         yield from _walk(
-            old, new, below, was.times if was else 0, now.times if now else 0, depth + 1
+            old,
+            new,
+            below,
+            depth + 1,
+            before=was.times if was else 0,
+            after=now.times if now else 0,
         )
 
 

@@ -189,7 +189,7 @@ def _node(folded: Fold, store: Store, record: RunRecord, address: str, *, as_jso
             )
         )
         return
-    _node_text(folded, store, address, spend, own, said)
+    _node_text(folded, store, address, spend=spend, own=own, said=said)
 
 
 def _not_run(
@@ -213,6 +213,7 @@ def _node_text(
     folded: Fold,
     store: Store,
     address: str,
+    *,
     spend: Spend,
     own: list[Tried],
     said: Sequence[str],

@@ -71,7 +71,7 @@ def price_table(folded: Fold) -> tuple[Row, ...]:
         if sum(len(group) for group in groups.values()) <= free:
             grouped = groups
         break
-    rows = list(_rows(None, 0, tree, shown, grouped, totals))
+    rows = list(_rows(None, 0, tree, shown=shown, grouped=grouped, totals=totals))
     return (*rows, _row("total", "", folded.total))
 
 
@@ -79,6 +79,7 @@ def _rows(
     above: str | None,
     depth: int,
     tree: dict[str | None, list[Node]],
+    *,
     shown: set[str],
     grouped: dict[str | None, list[list[Node]]],
     totals: dict[str, Spend],
@@ -88,7 +89,9 @@ def _rows(
         if node.address in shown:
             name = node.address if above is None else node.address.removeprefix(f"{above}/")
             yield _row(indent + name, node.outcome or "running", totals[node.address])
-            yield from _rows(node.address, depth + 1, tree, shown, grouped, totals)
+            yield from _rows(
+                node.address, depth + 1, tree, shown=shown, grouped=grouped, totals=totals
+            )
     for group in grouped.get(above, []):
         outcomes = Counter(node.outcome or "running" for node in group)
         spend = total_of(totals[node.address] for node in group)
