@@ -223,7 +223,7 @@ def events_of(path: Path) -> int:
 
 def cut_off(whole: Path, copy: Path, number: int) -> list[str]:
     """copy: whole as a kill before event number leaves it. Gives the addresses that were answered."""
-    with closing(connect(whole)) as db, closing(connect(copy)) as to:
+    with closing(connect(whole)) as db, closing(connect(copy, isolation_level=None)) as to:
         db.backup(to)
         to.execute("update runs set status = 'running', outcome = null")
         (run,) = to.execute("select id from runs").fetchone()
