@@ -65,7 +65,7 @@ class Spot:
 
     @property
     def free(self) -> bool:
-        return not self.drained and self.inflight < int(self.limit)
+        return not self.drained and self.seats.taken < int(self.width.limit)
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class Pool:
     @property
     def full(self) -> bool:
         """Whether as many calls are in flight as the model may have."""
-        return self.most is not None and sum(spot.inflight for spot in self.spots) >= self.most
+        return self.most is not None and sum([s.seats.taken for s in self.spots]) >= self.most
 
 
 Place = tuple[str, str, str]
@@ -229,13 +229,14 @@ class Fleet:
     def has_place(self, model: str, tokens: int, now: float) -> bool:
         """Whether `place` would find one."""
         pool = self._pools[model]
-        return (
-            any(spot.free and spot.site.opens_at(now) <= now for spot in pool.spots)
-            and not pool.full
-            and self._rates_open(pool, tokens, now) <= now
-        )
+        for spot in pool.spots:
+            if spot.free and spot.site.opens_at(now) <= now:
+                return not pool.full and self._rates_open(pool, tokens, now) <= now
+        return False
 
     def _rates_open(self, pool: Pool, tokens: int, now: float) -> float:
+        if pool.calls is None and pool.tokens is None:
+            return now
         calls = now if pool.calls is None else pool.calls.opens_at(1, now)
         return max(calls, now if pool.tokens is None else pool.tokens.opens_at(tokens, now))
 
@@ -288,10 +289,9 @@ class Fleet:
         ends can make room."""
         pool = self._pools[model]
         sites = [spot.site.opens_at(now) for spot in pool.spots if spot.free and not pool.full]
-        opens = max(min(sites, default=inf), self._rates_open(pool, tokens, now))
-        ends = [self._outage_ends(spot.site) for spot in pool.there]
+        opens = max(min(sites), self._rates_open(pool, tokens, now)) if sites else inf
         freed = self._working_on[0][0] if self._working_on else inf
-        return min(opens, freed, max(ends, default=inf))
+        return min(opens, freed, self._all_out(pool))
 
     def why(self, model: str, now: float) -> Literal["slot", "busy", "outage", "drained"]:
         """Why a call to model waits."""
@@ -308,6 +308,9 @@ class Fleet:
         pool = self._pools.get(model)
         if pool is None or not pool.spots:
             return CallError("unreachable", f"no replica serves the model {model}")
+        for spot in pool.spots:
+            if spot.site.is_well and not spot.drained:
+                return None
         sites = [spot.site for spot in pool.there]
         if any(site.is_well for site in sites):
             return None
@@ -320,6 +323,13 @@ class Fleet:
                 site.name, now - (site.down_since or now), "no connection, or only errors"
             )
         return None
+
+    def _all_out(self, pool: Pool) -> float:
+        """When the last of the pool's outages was waited for; infinite while one of its sites is up."""
+        for spot in pool.spots:
+            if spot.site.down_since is None and not spot.drained:
+                return inf
+        return max([self._outage_ends(spot.site) for spot in pool.there], default=inf)
 
     def _outage_ends(self, site: Site) -> float:
         return inf if site.down_since is None else site.down_since + self._outage_s
