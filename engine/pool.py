@@ -257,10 +257,11 @@ def _times(amount: Amount, count: int) -> Amount:
 # --- what an answer takes ------------------------------------------------------------------------
 
 
-def least_calls(flow: Flow) -> int:
+def least_calls(flow: Flow, *, wide: bool = False) -> int:
     """How many calls flow makes before it has an answer, if every reply can be used.
 
-    Of a team that is its first round; of a repeat nothing, since it gives what it was given.
+    Of a team that is its first round; of a repeat nothing, since it gives what it was given. wide: of a parallel
+    count all branches, which begin at once, and not only those that it must have.
     """
     match flow:
         case Agent():
@@ -268,20 +269,22 @@ def least_calls(flow: Flow) -> int:
         case Team():
             return calls_of_first(flow) + (flow.recruit is not None)
         case Parallel(branches=branches):
+            if wide:
+                return sum(b.count * least_calls(b.flow, wide=True) for b in branches)
             each = sorted(
                 least_calls(b.flow) for b in branches for _ in range(min(b.count, flow.need))
             )
             return sum(each[: flow.need])
         case Then(steps=steps):
-            return sum(map(least_calls, steps))
+            return sum(least_calls(step, wide=wide) for step in steps)
         case Fallback(options=options):
-            return least_calls(options[0])
+            return least_calls(options[0], wide=wide)
         case Route(cases=cases):
-            return 1 + min(least_calls(case) for _, case in cases)
+            return 1 + min(least_calls(case, wide=wide) for _, case in cases)
         case ForEach(flow=inner):
-            return 1 + least_calls(inner)
+            return 1 + least_calls(inner, wide=wide)
         case Lift(flow=inner) | Limited(flow=inner):
-            return least_calls(inner)
+            return least_calls(inner, wide=wide)
         case Repeat() | Same() | Reduce():
             return 0
 

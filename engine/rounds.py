@@ -106,8 +106,9 @@ def _met(here: Here, until: Condition | None, value: Value, done: int, stale: in
 
 
 def _calls(flow: Repeat, value: Value) -> int:
-    """How many calls a round makes at least; a step that is lifted makes them for each attempt."""
-    return max(1, least_calls(flow.flow)) * max(1, len(attempts_of(value)))
+    """How many calls a round makes where every reply can be used; a step that is lifted makes them for each
+    attempt."""
+    return max(1, least_calls(flow.flow, wide=True)) * max(1, len(attempts_of(value)))
 
 
 def _chosen(rounds: _Rounds, value: Value, failures: tuple[Failure, ...], why: str) -> Ended:

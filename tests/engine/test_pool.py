@@ -26,7 +26,16 @@ from podium.engine.pool import (
 from podium.engine.team.machine import Order, phases, seated
 from podium.engine.testing import Memory, Played, Say, ScriptedClient, play
 from podium.engine.testing.clock import in_virtual_time
-from podium.engine.testing.handmade import HERE, agent, parallel, program, role, team, then
+from podium.engine.testing.handmade import (
+    HERE,
+    agent,
+    parallel,
+    program,
+    reduce_by,
+    role,
+    team,
+    then,
+)
 
 WRITER, REVISER = role("writer", "Write."), role("reviser", "Mend: ", "{attempt.answer}")
 CHAIN = then(agent(WRITER), agent(REVISER))
@@ -135,6 +144,14 @@ LATER: dict[str, tuple[Flow, tuple[str, ...]]] = {
     ),
     "a loop": (
         then(agent(WRITER), Repeat("repeat", HERE, 3, agent(REVISER)), agent(REVISER)),
+        ("1.writer", "3.reviser"),
+    ),
+    "a loop around a parallel": (
+        then(
+            agent(WRITER),
+            Repeat("repeat", HERE, 3, then(parallel(3, agent(REVISER)), reduce_by("vote"))),
+            agent(REVISER),
+        ),
         ("1.writer", "3.reviser"),
     ),
 }
