@@ -247,9 +247,10 @@ def write(
     endings: Sequence[tuple[str, Ending]],
 ) -> None:
     """All of it in one transaction, on disk on return; a record takes the place of what there was of it.
-    spots: key, record and place of short texts. Raises sqlite3.Error; then nothing was written."""
+    spots: key, record and place of short texts. db: as `connect` makes it, where a statement alone is a
+    transaction. Raises sqlite3.Error; then nothing was written."""
     if len(records) == 1 and not (spots or texts or endings):  # most are one statement
-        _insert(db, RECORD, records)
+        db.execute(f"{RECORD} values (?, ?, ?, ?, ?)", records[0])
         return
     db.execute("begin immediate")
     try:

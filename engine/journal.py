@@ -154,13 +154,14 @@ class Journal:
                     self._stamp(event)
             raise self.broken
         stamped = [self._stamp(event) for event in events]
-        new = self._shelf.missing(blobs)
+        new = self._shelf.missing(blobs) if blobs else ()
         try:
             await self._writer.wait(self._put(stamped, new, ending))
         except DiskError as error:
             self._unsay(events, error)
             raise
-        self._shelf.wrote(new)
+        if new:
+            self._shelf.wrote(new)
         for one in stamped:
             self._past.add(one)
 
