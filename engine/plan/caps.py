@@ -46,13 +46,14 @@ UNBOUND = Caps()
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a part stands. caps: what all budgets around allow; nearest: of each dimension the nearest budget,
-    which is what a share is of; own: of the nearest account alone."""
+    which is what a share is of; own: of the nearest account alone. goes_round: in a repeat, whose rounds count."""
 
     address: str
     topic: Topic
     caps: Caps = UNBOUND
     nearest: Caps = UNBOUND
     own: Caps = UNBOUND
+    goes_round: bool = False
 
     def at(self, segment: str) -> "Place":
         return replace(self, address=f"{self.address}/{segment}") if segment else self

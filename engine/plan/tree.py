@@ -165,6 +165,8 @@ class Walk:
         view, sizes = place.topic.view()
         view["self"] = {"index": 1, "role": role.name, "name": role.name}
         view["team"] = {"size": 1, "leaderboard": "", "digest": "", "left": ""}
+        if not place.goes_round:
+            view["round"] = 0
         return lone(self.models, role, Words(view, sizes, given, place.topic.evidence))
 
     def _given_by(self, role: Role, given: Given) -> Given:
@@ -215,7 +217,7 @@ class Walk:
         for number, step in enumerate(flow.steps, 1):
             child = self._node(step, place.at(f"{number}.{step.label}"), current)
             children.append(child)
-            here = child.amounts.onward() if number > 1 else child.amounts
+            here = child.amounts.onward() if total.calls.most else child.amounts
             total, current = total.plus(here), child.gives
         return self._whole(flow, place, given, total, current, tuple(children))
 
@@ -242,7 +244,7 @@ class Walk:
 
     def _repeat(self, flow: Repeat, place: Place, given: Given) -> Node:
         """Rounds until what goes round is the same; the rest cost what the last did."""
-        here = place.at(numbered(1, flow.max, flow.flow))
+        here = replace(place.at(numbered(1, flow.max, flow.flow)), goes_round=True)
         total, current, gives = NOTHING, given, given
         child: Node | None = None
         first = NOTHING
