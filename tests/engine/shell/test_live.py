@@ -259,6 +259,13 @@ async def test_a_command_that_fails_is_said_once_and_disturbs_nothing() -> None:
     assert failing == [f"--notify {sys.executable}: ended with code 3"]
 
 
+@pytest.mark.anyio
+async def test_a_command_that_does_not_read_what_it_is_told_breaks_nothing() -> None:
+    long = RunEnded("passed", "", False, "x" * 1_000_000, 1.0, True, 3.0)  # more than a pipe holds
+    assert await told("true", long) == []
+    assert await told("false", long, long) == ["--notify false: ended with code 1"]
+
+
 @pytest.mark.parametrize("command", ["'", " "])
 def test_what_is_no_command_is_refused_before_anything_runs(command: str) -> None:
     with pytest.raises(ShellError, match="notify"):
