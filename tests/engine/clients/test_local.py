@@ -334,7 +334,7 @@ async def _answered(client: HttpClient, replica: Replica) -> bool:
 
 PARENT = """
 import anyio, os
-from podium.dsl.program import Endpoint, Model
+from podium.dsl.model import Endpoint, Model
 from podium.engine.clients.http import HttpClient
 
 async def main():
