@@ -56,7 +56,7 @@ EMPTY = Size()
 def known(text: str) -> Size:
     """The size of a text that is there."""
     raw = len(text.encode("utf-8", "surrogatepass"))
-    blanks = sum(character.isspace() for character in text)
+    blanks = len(text) - sum(map(len, text.split()))
     return Size(max(0, raw - 3 * blanks), raw, text_bound(text))
 
 
