@@ -155,7 +155,8 @@ def _mcp(context: Context, bound: Bound) -> Value:
     elif bound.known("url"):
         url = as_text(bound.value("url"))
         _ask_host(context, url, bound)
-        args, name = {"url": url}, host_of(url) or url
+        args = {"url": url}
+        name = host_of(url) or url
     seconds = amount(bound.value("timeout"))
     return Tool(
         name,

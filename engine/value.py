@@ -78,4 +78,5 @@ def verdict_body(verdict: Verdict) -> dict[str, Json]:
 
 def verdict_from(body: Mapping[str, Any]) -> Verdict:
     """The verdict whose body this is. Raises TypeError on another shape."""
-    return Verdict(**{**body, "flags": tuple(body.get("flags", ()))})
+    fields: dict[str, Any] = {**body, "flags": tuple(body.get("flags", ()))}
+    return Verdict(**fields)

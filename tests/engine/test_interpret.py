@@ -298,14 +298,16 @@ async def test_best_judges_each_content_once_and_ties_go_to_the_earliest() -> No
     assert sum(isinstance(event, Improved) for event in played.memory.events) in (1, 2)
 
 
+def text_length(attempt: Attempt, task: Task) -> int:
+    return len(attempt.text)
+
+
 async def test_lower_is_better_where_the_task_says_so() -> None:
     length = Verifier("length", "python", {"ref": "length"})
     task = Task("t", "s", length, better="lower")
     flow = then(parallel(3, agent()), reduce_by("best"))
     client = ScriptedClient({"1.agent/c1": "ccc", "2.agent/c1": "a", "3.agent/c1": "bb"})
-    played = await play(
-        program(flow, task), client, bindings={"length": lambda attempt, task: len(attempt.text)}
-    )
+    played = await play(program(flow, task), client, bindings={"length": text_length})
     assert await answer_of(played) == "a"
 
 
@@ -316,7 +318,7 @@ async def test_a_pass_rule_says_passed_where_the_verifier_gives_a_number() -> No
         played = await play(
             program(agent(), task),
             ScriptedClient([text]),
-            bindings={"length": lambda attempt, task: len(attempt.text)},
+            bindings={"length": text_length},
         )
         assert played.result.outcome == outcome
 

@@ -8,8 +8,9 @@ import trio.testing
 
 from podium.dsl.program import Tool
 from podium.engine.call import CallError, ToolReply, ToolUse
+from podium.engine.functions import Function
 from podium.engine.testing.handmade import agent, program, role
-from podium.engine.toolbox import MOST_BYTES, Function, Functions, Means, bounded, open_tools, told
+from podium.engine.toolbox import MOST_BYTES, Functions, Means, bounded, open_tools, told
 
 pytestmark = pytest.mark.anyio
 TOOL = Tool("f", "function", {"ref": "f"}, timeout_s=2.0)
