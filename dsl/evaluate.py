@@ -399,6 +399,8 @@ class Evaluator:
 
     def built(self, noun: Noun) -> Value:
         if id(noun) not in self._built:
+            # What stands in it may need it: a team that is no prompt has agents of this role.
+            self._built[id(noun)] = (noun, BAD)
             self._built[id(noun)] = (noun, self._build(noun))
         return self._built[id(noun)][1]
 

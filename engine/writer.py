@@ -97,7 +97,12 @@ class Writer:
         """Write what was put, here and now, where there is no thread; else nothing."""
         if self._written is None and self._kept:
             batch, self._kept = self._kept, []
-            self._write(self._db, batch)
+            try:
+                self._write(self._db, batch)
+            except BaseException:  # broken off: nobody else who waits may take it for written
+                for job in batch:
+                    job.error = DiskError("the writer of the store has stopped")
+                raise
             self._acknowledge(batch)
 
     def mend(self, run: str) -> None:

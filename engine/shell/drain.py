@@ -1,5 +1,7 @@
 """`podium drain`: a live run sends nothing more to a replica of a model, or uses it again."""
 
+from urllib.parse import urlsplit
+
 import click
 
 from ..event import Ordered
@@ -22,6 +24,7 @@ def command(replica: str, run: str | None, back: bool, store: str, as_json: bool
     """Have RUN (default: the only live one) send nothing more to REPLICA, as `podium fleet` names it: calls that
     are there end, all others go to the model's other replicas, or wait if it has none. It stays so until it is
     taken back, also when the run is resumed."""
+    replica = urlsplit(replica).netloc or replica  # an address, as a file has it
     given = give(store, run, Ordered(UNDRAIN if back else DRAIN, replica=replica))
     name = safe_line(replica, 60)
     if back:

@@ -57,6 +57,7 @@ ONCE = [
     ("E120", 1, 'task t { statement = "2?"  verify = number(not "4") }'),
     ("E120", 1, "flow a = agent -> not 3"),
     ("E120", 1, 'verifier v = exact([1, 2])'),
+    ("E120", 2, 'role agent {\n  system = team(2)\n  prompt = "Hi."\n}'),
     # names
     ("E105", 2, f"{TASK}run a {{ task = t  flow = nosuch }}\nrun b {{ task = t  flow = nosuch }}"),
     ("E105", 2, "flow s(n: int, lead: int) =\n  team(n, rounds = led)\nflow b = s(1, led = 3)"),

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from podium.engine import writer as module
-from podium.engine.database import DiskError, connect, write
+from podium.engine.database import DiskError, connect, connect_memory, write
 from podium.engine.event import CallWaits
 from podium.engine.store import RunRecord, Store
 from podium.engine.writer import Job, Writer
@@ -72,3 +72,32 @@ async def test_what_tasks_put_in_one_turn_of_the_loop_is_one_commit(
             assert commits == [1]
             assert len(list(store.events("r1"))) == 20
             await journal.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_a_commit_that_is_broken_off_is_taken_for_written_by_nobody(
+    anyio_backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    ends: list[str] = []
+
+    async def waits(writer: Writer, job: Job) -> None:
+        try:
+            await writer.wait(job)
+            ends.append("written")
+        except (KeyboardInterrupt, DiskError) as error:
+            ends.append(type(error).__name__)
+
+    monkeypatch.setattr(module, "write", broken)
+    with closing(connect_memory()) as db:
+        writer = Writer(db, None, inline=True)
+        jobs = [Job("run", ()), Job("run", ())]
+        for job in jobs:
+            writer.put(job)
+        async with anyio.create_task_group() as tasks:
+            for job in jobs:
+                tasks.start_soon(waits, writer, job)
+    assert sorted(ends) == ["DiskError", "KeyboardInterrupt"]
