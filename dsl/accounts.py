@@ -84,8 +84,7 @@ def _inside(evaluator: Evaluator, inner: Budget, name: str, at: Place, around: _
 
 
 def _amount(word: str, amount: int | float) -> str:
-    # word is a key of the table of dimensions, which the checkers see as any text.
-    return written(Quantity(word, amount))  # type: ignore[arg-type]  # see above
+    return written(Quantity(word, amount))  # type: ignore[arg-type]  # word is a dimension, from the table
 
 
 def _effective(inner: Budget, around: Budget) -> Budget:

@@ -22,7 +22,7 @@ import anyio
 
 from .call import BudgetExhausted, Call, ModelCall, Replica, ToolUse, VerifierCall, digest
 from .fair import REMEMBERED, Turns
-from .fleet import Fleet
+from .fleet import Fleet, Wish
 from .leading import HANDS, Lead, Leads, marks_of
 from .ledger import NOTHING, Amount, Hold, Ledger, Refused
 from .placing import prefix_of
@@ -70,9 +70,9 @@ class Waiting:
     def tokens(self) -> int:
         return 0 if self.amount is None else self.amount.tokens
 
-    def wish(self, now: float) -> tuple[str, str, int, float, int, Replica | None]:
-        """What `Fleet.where` and `Fleet.place` are asked."""
-        return self.pool, self.group, self.tokens, now, self.prefix, self.avoid
+    @property
+    def wish(self) -> Wish:
+        return Wish(self.pool, self.group, self.tokens, self.prefix, self.avoid)
 
     @property
     def service(self) -> int:
@@ -223,7 +223,7 @@ class Queue:
         """Whom waiting has to follow at the replica where it would go now; its pool has a place."""
         if not waiting.marks or waiting.follows >= HANDS:
             return None
-        spot = self.fleet.where(*waiting.wish(now))
+        spot = self.fleet.where(waiting.wish, now)
         return None if spot is None else self.leads.leader(spot.cache, waiting.marks, now)
 
     def settled(self, grant: Grant, actual: Amount) -> None:
@@ -398,7 +398,7 @@ def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]
     if waiting.pool in queue.judges:
         queue.judging[waiting.pool] = queue.judging.get(waiting.pool, 0) + 1
     else:
-        replica = queue.fleet.place(*waiting.wish(now))
+        replica = queue.fleet.place(waiting.wish, now)
         assert replica is not None, "has_place was asked in the same step"
         if waiting.marks:
             led = queue.leads.go(queue.fleet.cache_of(replica), waiting.marks, now)

@@ -26,6 +26,19 @@ from .width import EVERY_S, Width
 GROUPS = 50_000
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a call to model wants of a replica. tokens: at most so many. group: of calls that belong on one
+    replica, "" where it is alone. prefix: of its prompt, 0 where that is shared with nobody. avoid: where it
+    failed last."""
+
+    model: str
+    group: str
+    tokens: int
+    prefix: int = 0
+    avoid: Replica | None = None
+
+
 @dataclass(slots=True)
 class Seats:
     """What is in flight at one place of a server, whatever the model is called and whoever's key is used."""
@@ -173,51 +186,35 @@ class Fleet:
         pool = self._pools.get(model)
         return pool is not None and pool.leads
 
-    def where(
-        self,
-        model: str,
-        group: str,
-        tokens: int,
-        now: float,
-        prefix: int = 0,
-        avoid: Replica | None = None,
-    ) -> Spot | None:
-        """Where a call of at most tokens goes; None where it can go nowhere now.
+    def where(self, wish: Wish, now: float) -> Spot | None:
+        """Where a call goes; None where it can go nowhere now.
 
-        To the replica that group used last, unless that would make the load uneven; else to the one that
-        `placing.choose` takes for the prefix, which is 0 where it is shared with nobody. To the endpoint of avoid
-        only where no other has room.
+        To the replica that its group used last, unless that would make the load uneven; else to the one that
+        `placing.choose` takes for its prefix. To the endpoint of what it avoids only where no other has room.
         """
-        pool = self._pools[model]
+        pool = self._pools[wish.model]
         open_spots = [spot for spot in pool.spots if spot.free and spot.site.opens_at(now) <= now]
-        if not open_spots or pool.full or self._rates_open(pool, tokens, now) > now:
+        if not open_spots or pool.full or self._rates_open(pool, wish.tokens, now) > now:
             return None
-        if avoid is not None:
-            site = self._spots[avoid].site
+        if wish.avoid is not None:
+            site = self._spots[wish.avoid].site
             open_spots = [spot for spot in open_spots if spot.site is not site] or open_spots
-        return self._choose(pool, (model, group), open_spots, prefix)
+        return self._choose(pool, (wish.model, wish.group), open_spots, wish.prefix)
 
-    def place(
-        self,
-        model: str,
-        group: str,
-        tokens: int,
-        now: float,
-        prefix: int = 0,
-        avoid: Replica | None = None,
-    ) -> Replica | None:
+    def place(self, wish: Wish, now: float) -> Replica | None:
         """The replica that `where` finds, its slot taken; None where none is free now."""
-        pool, spot = self._pools[model], self.where(model, group, tokens, now, prefix, avoid)
+        pool, spot = self._pools[wish.model], self.where(wish, now)
         if spot is None:
             return None
         spot.seats.taken += 1
         spot.site.enter(now, self._chance)
-        if group:
-            self._groups[model, group] = spot
-            self._groups.move_to_end((model, group))
+        if wish.group:
+            key = (wish.model, wish.group)
+            self._groups[key] = spot
+            self._groups.move_to_end(key)
             if len(self._groups) > GROUPS:
                 self._groups.popitem(last=False)
-        for window, amount in ((pool.calls, 1), (pool.tokens, tokens)):
+        for window, amount in ((pool.calls, 1), (pool.tokens, wish.tokens)):
             if window is not None:
                 window.take(amount, now)
         return spot.replica

@@ -62,15 +62,19 @@ def refused(status: int, why: str) -> web.Response:
 @routes.post("/runs")
 async def start(request: web.Request) -> web.Response:
     """{"program": text, "budget": "[$1]"}; with an Idempotency-Key, a second request gives the first one's run."""
+    run = await started(request, request.headers.get("Idempotency-Key"))
+    return web.json_response({"run": run.id}, status=201)
+
+
+async def started(request: web.Request, key: str | None) -> Run:
     asked = await asked_of(request)
-    run = await request.app[ENGINE].start(
+    return await request.app[ENGINE].start(
         asked["program"],
         run=asked.get("run"),
         task=asked.get("task"),
         budget=asked.get("budget"),
-        key=request.headers.get("Idempotency-Key"),
+        key=key,
     )
-    return web.json_response({"run": run.id}, status=201)
 
 
 async def asked_of(request: web.Request) -> Mapping[str, str]:
@@ -87,14 +91,7 @@ async def asked_of(request: web.Request) -> Mapping[str, str]:
 @routes.post("/answers")
 async def answer(request: web.Request) -> web.StreamResponse:
     """As POST /runs, with the events in the reply, to the run's end. A client that goes away cancels the run."""
-    asked = await asked_of(request)
-    run = await request.app[ENGINE].start(
-        asked["program"],
-        run=asked.get("run"),
-        task=asked.get("task"),
-        budget=asked.get("budget"),
-        key=f"{STREAMED}{secrets.token_hex(8)}",
-    )
+    run = await started(request, f"{STREAMED}{secrets.token_hex(8)}")
     try:
         return await streamed(request, run.events())
     finally:

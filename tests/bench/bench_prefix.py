@@ -8,6 +8,7 @@ On the embedded model's own server, whose slots are replicas with a cache each. 
 import random
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +18,7 @@ from podium.dsl.program import Program
 from podium.dsl.source import Source
 from podium.engine import Engine, access
 from podium.engine.admit import Admission
-from podium.engine.call import Replica
-from podium.engine.fleet import Fleet, Spot
+from podium.engine.fleet import Fleet, Spot, Wish
 from podium.engine.library import DiskLibrary, allowance
 from podium.engine.request import Request, compiled
 
@@ -64,16 +64,8 @@ class Anywhere(Fleet):
     def shares(self, model: str) -> bool:
         return False
 
-    def where(
-        self,
-        model: str,
-        group: str,
-        tokens: int,
-        now: float,
-        prefix: int = 0,
-        avoid: Replica | None = None,
-    ) -> Spot | None:
-        return super().where(model, "", tokens, now, 0, avoid)
+    def where(self, wish: Wish, now: float) -> Spot | None:
+        return super().where(replace(wish, group="", prefix=0), now)
 
 
 def text(endpoints: str, *, words: int, reply: int, teams: int, size: int, rounds: int = 2) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from podium.dsl.model import Endpoint, EnvRef, Limits
 from podium.engine.call import CallError, FailureKind, Outage, Replica
-from podium.engine.fleet import Fleet
+from podium.engine.fleet import Fleet, Wish
 from podium.engine.rates import Window
 from podium.engine.site import RETURN_S
 
@@ -31,22 +31,22 @@ def test_what_was_sent_still_counts_when_a_model_is_probed_again() -> None:
     limits = Limits(calls=(2, 60.0), tokens=(100, 60.0))
     places = fleet(replica(1), limits=limits)
     for _ in range(2):
-        assert places.place("m", "", 10, 0.0) is not None
+        assert places.place(Wish("m", "", 10), 0.0) is not None
     places.add("m", [replica(1)], limits)
-    assert places.place("m", "", 10, 1.0) is None
+    assert places.place(Wish("m", "", 10), 1.0) is None
     places.add("m", [replica(1)], Limits(calls=(3, 60.0)))
-    assert places.place("m", "", 10, 1.0) is not None
+    assert places.place(Wish("m", "", 10), 1.0) is not None
 
 
 def test_a_group_stays_where_it_was() -> None:
     places = fleet(*(replica(i) for i in range(4)))
-    first = {group: places.place("m", group, 1, 0.0) for group in "abcd"}
+    first = {group: places.place(Wish("m", group, 1), 0.0) for group in "abcd"}
     assert len({found.name for found in first.values() if found}) == 4
     for found in first.values():
         assert found is not None
         places.give_back(found)
     for group in "dbca":
-        assert places.place("m", group, 1, 1.0) == first[group]
+        assert places.place(Wish("m", group, 1), 1.0) == first[group]
 
 
 @given(
@@ -62,7 +62,7 @@ def test_load_stays_even_and_within_the_slots(steps: list[tuple[str, bool]], wid
             gone = running.pop(0)
             places.give_back(gone)
             continue
-        found = places.place("m", group, 1, 0.0)
+        found = places.place(Wish("m", group, 1), 0.0)
         counts = {name: sum(r.name == name for r in running) for name in load}
         if found is None:
             assert all(count == 6 for count in counts.values())
@@ -95,23 +95,23 @@ def test_no_span_has_more_than_its_window_allows(
 
 def test_rates_count_over_all_replicas_of_a_model() -> None:
     places = fleet(replica(1), replica(2), limits=Limits(tokens=(100, 60.0)))
-    assert places.place("m", "", 60, 0.0) is not None
-    assert places.place("m", "", 60, 1.0) is None
+    assert places.place(Wish("m", "", 60), 0.0) is not None
+    assert places.place(Wish("m", "", 60), 1.0) is None
     assert places.opens_at("m", 60, 1.0) == 60.0
-    assert places.place("m", "", 60, 60.0) is not None
+    assert places.place(Wish("m", "", 60), 60.0) is not None
 
 
 def test_refusals_of_one_burst_are_one_cut() -> None:
     one = replica(1, inflight=10)
     places = fleet(one)
     for _ in range(10):
-        assert places.place("m", "", 1, 0.0) is not None
+        assert places.place(Wish("m", "", 1), 0.0) is not None
     for _ in range(10):
         places.failed(one, CallError("busy", "no", retry_after_s=0.0), 1.0)
         places.give_back(one)
     granted = 0
     for tick in range(400):
-        granted += places.place("m", "", 1, 2.0 + tick) is not None
+        granted += places.place(Wish("m", "", 1), 2.0 + tick) is not None
     assert granted == 5
 
 
@@ -119,22 +119,22 @@ def test_what_one_model_hears_counts_for_all_models_of_the_endpoint() -> None:
     places = fleet(replica(1, url="http://same"))
     places.add("n", [replica(2, url="http://same", model="n")])
     places.failed(replica(1, url="http://same"), CallError("busy", "no", retry_after_s=9.0), 0.0)
-    assert places.place("n", "", 1, 8.9) is None
+    assert places.place(Wish("n", "", 1), 8.9) is None
     opens = places.opens_at("n", 1, 0.0)
     assert 9.0 < opens <= 9.0 * 1.5
     assert places.why("n", 0.0) == "busy"
-    assert places.place("n", "", 1, opens) is not None
+    assert places.place(Wish("n", "", 1), opens) is not None
 
 
 def test_calls_in_flight_are_limited_over_all_replicas() -> None:
     places = fleet(replica(1), replica(2), limits=Limits(inflight=4))
-    taken = [places.place("m", "", 1, 0.0) for _ in range(4)]
+    taken = [places.place(Wish("m", "", 1), 0.0) for _ in range(4)]
     assert [one and one.name for one in taken] == ["r1", "r2", "r1", "r2"]
     assert not places.has_place("m", 1, 0.0)
-    assert places.place("m", "", 1, 0.0) is None
+    assert places.place(Wish("m", "", 1), 0.0) is None
     assert (places.opens_at("m", 1, 0.0), places.why("m", 0.0)) == (inf, "slot")
     places.give_back(replica(1))
-    assert places.place("m", "", 1, 0.0) == replica(1)
+    assert places.place(Wish("m", "", 1), 0.0) == replica(1)
 
 
 @pytest.mark.parametrize("kind", ["busy", "unreachable"])
@@ -143,7 +143,7 @@ def test_a_burst_of_failures_is_waited_for_as_long_as_one(kind: FailureKind) -> 
     places = fleet(one)
     places.answered(one, 0.0)
     for _ in range(32):
-        places.place("m", "", 1, 0.0)
+        places.place(Wish("m", "", 1), 0.0)
     for _ in range(32):
         places.failed(one, CallError(kind, "no"), 0.0)
         places.give_back(one)
@@ -161,11 +161,11 @@ def test_a_server_of_errors_alone_is_left_for_a_second_and_then_tried_by_one_cal
         places.failed(one, CallError("server", "500"), 0.0)
     opens = places.opens_at("m", 1, 0.0)
     assert 1.0 <= opens <= 1.5
-    assert places.place("m", "", 1, opens) == one
-    assert places.place("m", "", 1, opens) is None
+    assert places.place(Wish("m", "", 1), opens) == one
+    assert places.place(Wish("m", "", 1), opens) is None
     places.failed(one, CallError("cut", "it broke off"), opens)
     places.give_back(one)
-    assert places.place("m", "", 1, opens) is None
+    assert places.place(Wish("m", "", 1), opens) is None
 
 
 def test_another_endpoint_of_the_model_takes_over() -> None:
@@ -176,7 +176,7 @@ def test_another_endpoint_of_the_model_takes_over() -> None:
     assert places.is_elsewhere("m", one, 0.0)
     assert places.is_down(one)
     for _ in range(4):
-        assert places.place("m", "", 1, 0.0) == two
+        assert places.place(Wish("m", "", 1), 0.0) == two
     assert places.refusal("m", 0.0) is None
 
 
@@ -185,13 +185,13 @@ def test_an_endpoint_that_is_down_is_tried_by_one_call_at_a_time() -> None:
     places = fleet(one)
     places.answered(one, 0.0)
     places.failed(one, CallError("unreachable", "refused"), 0.0)
-    assert places.place("m", "", 1, 0.5) is None
-    assert places.place("m", "", 1, 2.0) == one
-    assert places.place("m", "", 1, 2.0) is None
+    assert places.place(Wish("m", "", 1), 0.5) is None
+    assert places.place(Wish("m", "", 1), 2.0) == one
+    assert places.place(Wish("m", "", 1), 2.0) is None
     places.answered(one, 0.0)
     places.give_back(one)
-    assert places.place("m", "", 1, 2.0) == one
-    assert places.place("m", "", 1, 2.0) == one
+    assert places.place(Wish("m", "", 1), 2.0) == one
+    assert places.place(Wish("m", "", 1), 2.0) == one
 
 
 def test_an_outage_is_over_at_its_time() -> None:
@@ -206,16 +206,16 @@ def test_an_outage_is_over_at_its_time() -> None:
 def test_an_endpoint_that_never_answered_is_closed_and_then_tried_by_one_call() -> None:
     one = replica(1)
     places = fleet(one)
-    assert places.place("m", "", 1, 0.0) == one
+    assert places.place(Wish("m", "", 1), 0.0) == one
     places.failed(one, CallError("mute", "it hangs"), 120.0)
     places.give_back(one)
     refusal = places.refusal("m", 120.0)
     assert isinstance(refusal, CallError)
-    assert (refusal.kind, places.place("m", "", 1, 179.0)) == ("mute", None)
-    assert places.place("m", "", 1, 180.0) == one
-    assert places.place("m", "", 1, 180.0) is None
+    assert (refusal.kind, places.place(Wish("m", "", 1), 179.0)) == ("mute", None)
+    assert places.place(Wish("m", "", 1), 180.0) == one
+    assert places.place(Wish("m", "", 1), 180.0) is None
     places.answered(one, 0.0)
-    assert places.place("m", "", 1, 180.0) == one
+    assert places.place(Wish("m", "", 1), 180.0) == one
 
 
 def test_an_answer_opens_an_endpoint_that_was_held_to_be_hanging() -> None:
@@ -254,24 +254,26 @@ def test_two_keys_share_the_slots_and_rates_of_a_server_and_not_its_refusals() -
     limits = Limits(calls=(3, 60.0))
     fleet.add("fast", [ours], limits)
     fleet.add("other", [theirs], limits)
-    assert fleet.place("fast", "", 1, 0.0) == ours
-    assert fleet.place("other", "", 1, 0.0) == theirs
-    assert fleet.place("fast", "", 1, 0.0) is fleet.place("other", "", 1, 0.0) is None
+    assert fleet.place(Wish("fast", "", 1), 0.0) == ours
+    assert fleet.place(Wish("other", "", 1), 0.0) == theirs
+    assert fleet.place(Wish("fast", "", 1), 0.0) is fleet.place(Wish("other", "", 1), 0.0) is None
     fleet.failed(ours, CallError("credentials", "the key is refused"), 0.0)
     fleet.give_back(ours)
     assert fleet.refusal("fast", 1.0) is not None
     assert fleet.refusal("other", 1.0) is None
-    assert fleet.place("other", "", 1, 1.0) == theirs
+    assert fleet.place(Wish("other", "", 1), 1.0) == theirs
     fleet.give_back(theirs)
-    assert fleet.place("other", "", 1, 2.0) is None  # three calls a minute, whoever's key is used
-    assert fleet.place("other", "", 1, 61.0) == theirs
+    assert (
+        fleet.place(Wish("other", "", 1), 2.0) is None
+    )  # three calls a minute, whoever's key is used
+    assert fleet.place(Wish("other", "", 1), 61.0) == theirs
 
 
 def test_a_server_that_could_not_be_reached_is_tried_again_within_seconds_however_often() -> None:
     places, now = fleet(replica(1)), 0.0
     places.answered(replica(1), now)
     for _ in range(12):
-        assert places.place("m", "", 1, now) is not None
+        assert places.place(Wish("m", "", 1), now) is not None
         places.failed(replica(1), CallError("unreachable", "refused"), now)
         places.give_back(replica(1))
         opens = places.opens_at("m", 1, now)
@@ -282,7 +284,7 @@ def test_a_server_that_could_not_be_reached_is_tried_again_within_seconds_howeve
 def test_a_slot_whose_call_was_broken_off_is_free_once_the_server_notices() -> None:
     one = replace(replica(1, inflight=1), works_on_s=2.0)
     places = fleet(one)
-    places.place("m", "", 1, 0.0)
+    places.place(Wish("m", "", 1), 0.0)
     places.give_back(one, 10.0)
     assert not places.has_place("m", 1, 11.0)
     assert places.opens_at("m", 1, 11.0) == 12.0

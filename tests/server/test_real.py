@@ -27,7 +27,7 @@ from podium.engine.call import CallError, Message, ModelCall, Offer, Replica
 from podium.engine.clients.gauges import Load
 from podium.engine.clients.http import HttpClient
 from podium.engine.event import CallAnswered, CallIntended
-from podium.engine.fleet import Fleet
+from podium.engine.fleet import Fleet, Wish
 from podium.engine.gauging import listen
 from podium.engine.ledger import Ledger
 from podium.engine.store import Store
@@ -224,7 +224,7 @@ async def test_while_calls_are_there_the_fleet_hears_of_it(
     admission = Admission(Ledger(), fleet)
     fleet.reached(replicas[0])
     async with anyio.create_task_group() as tasks:
-        placed = fleet.place("m", "", 100, anyio.current_time())
+        placed = fleet.place(Wish("m", "", 100), anyio.current_time())
         assert placed is not None
         tasks.start_soon(client.send, LONG, placed, "id")
         tasks.start_soon(listen, client, admission, ("m",), anyio.CancelScope())
