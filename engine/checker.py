@@ -50,7 +50,7 @@ async def checked(call: VerifierCall, text: str, sandbox: Sandbox) -> Verdict:
             said = said_by(ran)
             if isinstance(said, Verdict):
                 return said if said.cost is not None else replace(said, cost=seconds)
-            runs = await _run_all(asked_for(said), sandbox)
+            runs = await _run_all(asked_for(said), sandbox, at_once(said))
             seconds += sum(one.seconds for one in runs)
             request |= {"runs": [_told(one) for one in runs], "keep": said.get("keep")}
     except SandboxFailed as error:
@@ -134,6 +134,16 @@ def asked_for(said: Mapping[str, Any]) -> list[Command]:
         raise _no_verdict(f"`run`: {error}") from error
 
 
+def at_once(said: Mapping[str, Any]) -> int:
+    """How many of them at the same time: as many as there are processors, so that times say something, or fewer
+    where said wants it. Raises CallError(`verifier`)."""
+    most = os.cpu_count() or 1
+    wanted = said.get("at_once", most)
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
+        raise _no_verdict(f"`at_once` is a whole number from 1 on, not {wanted!r}")
+    return min(wanted, most)
+
+
 def _command(wanted: Mapping[str, Any]) -> Command:
     argv = tuple(str(word) for word in sequence(wanted.get("argv")))
     files = {name: str(text).encode() for name, text in mapping(wanted.get("files")).items()}
@@ -144,22 +154,22 @@ def _command(wanted: Mapping[str, Any]) -> Command:
     return Command(argv, files, str(wanted.get("stdin", "")).encode(), limits=limits)
 
 
-async def _run_all(commands: Sequence[Command], sandbox: Sandbox) -> list[Ran]:
-    """Each in a sandbox of its own; as many at once as there are processors, so that times say something."""
-    room = anyio.CapacityLimiter(os.cpu_count() or 1)
+async def _run_all(commands: Sequence[Command], sandbox: Sandbox, most: int) -> list[Ran]:
+    """Each in a sandbox of its own, begun in their order, most at once."""
+    waiting = iter(enumerate(commands))
     ran: dict[int, Ran] = {}
     failed: list[SandboxFailed] = []
 
-    async def one(number: int, command: Command) -> None:
-        async with room:
+    async def work() -> None:
+        for number, command in waiting:
             try:
                 ran[number] = await sandbox.run(command)
             except SandboxFailed as error:
                 failed.append(error)
 
     async with anyio.create_task_group() as tasks:
-        for number, command in enumerate(commands):
-            tasks.start_soon(one, number, command)
+        for _ in range(most):
+            tasks.start_soon(work)
     if failed:
         raise failed[0]
     return [ran[number] for number in range(len(commands))]

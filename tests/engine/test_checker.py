@@ -101,6 +101,7 @@ async def test_exit_code_and_last_line_are_the_verdict(ran: Ran, expected: Verdi
         (said('{"score": "high"}'), "score and cost are numbers or null"),
         (said('{"run": []}'), "`run` is a list of 1 to 100 programs, not of 0"),
         (said('{"run": [{"argv": []}]}'), "`run`: a command is one word or more"),
+        (said('{"run": [{"argv": ["a"]}], "at_once": 0}'), "a whole number from 1 on, not 0"),
         (Ran(None, "memory", seconds=1.5), "it reached its limit (memory) after 1.5 s"),
         (said('{"run": [{"argv": ["x"], "files": {"../x": ""}}]}'), "'../x' is no path inside"),
         (said('{"run": [{"argv": ["x"], "seconds": "long"}]}'), "`run`: could not convert"),
@@ -151,6 +152,22 @@ async def test_candidates_run_apart_and_what_they_write_is_data() -> None:
     assert [one.argv[0] for one in sandbox.seen] == ["check", "python3", "check"]
     assert sandbox.seen[1].files == {"a.py": b"42"}
     assert sandbox.seen[1].stdin == b"7"
+
+
+async def test_programs_that_are_timed_run_one_after_the_other() -> None:
+    def script(command: Command) -> Ran:
+        if command.argv == ("check", "-q"):
+            asked = orjson.loads(command.stdin)
+            run = [{"argv": [name]} for name in "abcd"]
+            wanted = json.dumps({"run": run, "at_once": 1})
+            return said('{"score": 1}' if "runs" in asked else wanted)
+        return said(seconds=1.0)
+
+    sandbox = ScriptedSandbox(script)
+    await judge(call(), sandbox=sandbox)
+
+    assert sandbox.most == 1
+    assert [one.argv[0] for one in sandbox.seen] == ["check", *"abcd", "check"]
 
 
 async def test_asking_for_ever_is_an_error() -> None:
