@@ -5,7 +5,6 @@ The rule this file keeps: numbers have no gap, and what `commit` returned from i
 
 import contextlib
 import hashlib
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -64,7 +63,6 @@ class Journal:
         self,
         run: str,
         *,
-        db: sqlite3.Connection,
         writer: Writer,
         lock: RunLock | None,
         clock: Callable[[], float],
@@ -72,7 +70,6 @@ class Journal:
         self.run = run
         self.watchers: list[Callable[[Stamped], None]] = []
         self.broken: DiskError | None = None
-        self._db = db
         self._writer = writer
         self._lock = lock
         self._clock = clock
@@ -231,7 +228,7 @@ class Journal:
         return self._past.tries.get(address, 0)
 
     def _reply(self, number: int) -> Reply:
-        stamped = read_event(self._db, self.run, number)
+        stamped = read_event(self._writer.reading(), self.run, number)
         if stamped is None or not isinstance(stamped.event, CallAnswered):
             raise StoreError(f"event {number} of run {self.run} is gone from the store")
         return reply_of(stamped.event.reply)
@@ -245,7 +242,10 @@ class Journal:
 
     async def page(self, after: int) -> list[Stamped]:
         """The next events above after, waited for; none when the journal is closed."""
-        while not (found := read_events(self._db, self.run, after, PAGE)) and not self._closed:
+        while (
+            not (found := read_events(self._writer.reading(), self.run, after, PAGE))
+            and not self._closed
+        ):
             news = self._news
             self._readers += 1
             try:
@@ -262,7 +262,7 @@ class Journal:
         may have been paid, so they are charged at what they held. told: of all these events, in order.
         Raises StoreError."""
         self._writer.mend(self.run)
-        while page := read_events(self._db, self.run, self._next - 1, PAGE):
+        while page := read_events(self._writer.reading(), self.run, self._next - 1, PAGE):
             for stamped in page:
                 if stamped.number != self._next:
                     raise StoreError(f"run {self.run} has no event {self._next} in the store")

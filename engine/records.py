@@ -77,13 +77,15 @@ class Record:
     def add(self, events: Sequence[Entry]) -> None:
         """Add events, in order. Raises TypeError on values that have no form in JSON."""
         found: list[list[Any]] = []
+        before, spent = self._micro, self._spent
         for event in events:
             micro = round(event.time * _MICRO)
-            found.append([micro - self._micro, event.code, event.fields])
-            self._micro = micro
+            found.append([micro - before, event.code, event.fields])
+            before = micro
             if event.spent is not NOTHING:
-                self._spent = self._spent.plus(event.spent)
+                spent = spent.plus(event.spent)
         self._put(found)
+        self._micro, self._spent = before, spent
 
     def keep(self, row: Row) -> int | None:
         """Add a text; the place of its entry. None where it is none for a record."""

@@ -112,11 +112,16 @@ class Store:
         *,
         inline: bool,
         clock: Callable[[], float],
+        late: bool = False,
     ) -> None:
-        self._db = db
+        """late: as the Writer's."""
         self._path = path
         self._clock = clock
-        self._writer = Writer(db, path, inline=inline)
+        self._writer = Writer(db, path, inline=inline, late=late)
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self._writer.reading()
 
     @classmethod
     def open(
@@ -135,7 +140,7 @@ class Store:
         cls, clock: Callable[[], float] = time.time, db: sqlite3.Connection | None = None
     ) -> "Store":
         """A store of this process alone, gone when it is closed; inline. db: as `connect_memory` makes it."""
-        return cls(db or connect_memory(), None, inline=True, clock=clock)
+        return cls(db or connect_memory(), None, inline=True, clock=clock, late=db is None)
 
     @property
     def name(self) -> str:
@@ -314,7 +319,7 @@ class Store:
             raise refused(f"cannot lock run {run} of the store {self._path}", error) from error
 
     def _journal(self, run: str, held: RunLock | None) -> Journal:
-        return Journal(run, db=self._db, writer=self._writer, lock=held, clock=self._clock)
+        return Journal(run, writer=self._writer, lock=held, clock=self._clock)
 
 
 def _release(held: RunLock | None) -> None:

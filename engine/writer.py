@@ -4,6 +4,9 @@ What tasks put in the same turn of the event loop, and with a thread whatever ha
 running, shares the next one (group commit). The thread has a whole batch at a time: it would else fight with the
 event loop for the interpreter at each job. Without a thread, the calling task writes. A clock that jumps must not
 have the thread: it would jump over the time a commit takes.
+
+A store that is gone with its process has nothing to lose: there a commit is packed, which is what may be refused,
+and its row is written when somebody reads (`reading`), or the record is full.
 """
 
 import sqlite3
@@ -46,21 +49,89 @@ JOINED = 32
 Spot = tuple[bytes, int, int]
 
 
+class Packed:
+    """Jobs as rows that are not written yet. level: of the records.
+
+    A run's last record is open: it goes on from one batch to the next.
+    """
+
+    def __init__(self, level: int) -> None:
+        self._level = level
+        self._open: dict[str, Record] = {}
+        self._touched: dict[str, Record] = {}
+        self._rows: list[RecordRow] = []
+        self._spots: list[Spot] = []
+        self._texts: list[tuple[bytes, bytes]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._rows or self._touched or self._texts)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a record is full, which is not added to any more."""
+        return bool(self._rows)
+
+    def add(self, db: sqlite3.Connection, job: Job) -> None:
+        """Raises TypeError or ValueError on what has no form in JSON."""
+        record = self._open.get(job.run)
+        if record is None and job.events:
+            id_ = first_id(db, job.run) | job.events[0].number
+            record = self._open[job.run] = Record(id_, self._level)
+        for text in job.texts:
+            place = None if record is None else record.keep(text)
+            if record is None or place is None:
+                self._texts.append(packed(text))
+            else:
+                self._spots.append((text.key, record.id, place))
+        if record is None:
+            return
+        record.add([entry_of(one) for one in job.events])
+        self._touched[job.run] = record
+        if record.is_full:
+            self._full(job.run)
+
+    def _full(self, run: str) -> None:
+        self._rows.append(self._touched.pop(run).row())
+        del self._open[run]
+
+    def taken(self) -> tuple[list[RecordRow], list[Spot], list[tuple[bytes, bytes]]]:
+        """The rows, the places of short texts in them, and longer texts; what is taken is no longer here."""
+        for run, record in self._touched.items():
+            self._rows.append(record.row())
+            if record.is_full:
+                del self._open[run]
+        found = self._rows, self._spots, self._texts
+        self.drop()
+        return found
+
+    def drop(self) -> None:
+        """Nothing that is not taken is written."""
+        self._rows, self._spots, self._texts = [], [], []
+        self._touched.clear()
+
+    def close(self, run: str) -> None:
+        """The run's record is not gone on with."""
+        self._open.pop(run, None)
+
+
 class Writer:
     """Jobs are written in the order of `put`. After a failed write nothing more of that run is written,
     so that a run's numbers never have a gap; `mend` lifts that when the run was read again."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path | None, *, inline: bool) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, path: Path | None, *, inline: bool, late: bool = False
+    ) -> None:
+        """late: rows may wait until somebody reads; of a store in memory that nobody else has."""
         self._db = db
         self._path = path
+        self._late = late
         self._inline = inline or path is None
-        self._level = 0 if path is None else LEVEL  # what is gone soon is not worth the time
         self._kept: list[Job] = []
         self._written: anyio.Event | None = None  # of those kept, where there is a thread
         self._work = anyio.Event()
         self._closing = False
         self._broken: dict[str, DiskError] = {}
-        self._open: dict[str, Record] = {}
+        self._packed = Packed(0 if path is None else LEVEL)
         self._dead: DiskError | None = None
 
     def put(self, job: Job) -> None:
@@ -81,7 +152,7 @@ class Writer:
         if job.written is None:
             # Whoever is ready shares the commit, and whoever one of those wakes.
             await anyio.lowlevel.cancel_shielded_checkpoint()
-            if not job.done:
+            if not (job.done or self._late):
                 await anyio.lowlevel.cancel_shielded_checkpoint()
             if not job.done:
                 self.flush()
@@ -105,9 +176,16 @@ class Writer:
                 raise
             self._acknowledge(batch)
 
+    def reading(self) -> sqlite3.Connection:
+        """The connection, with all in it that was acknowledged."""
+        if self._late and self._packed:
+            write(self._db, *self._packed.taken(), ())
+        return self._db
+
     def mend(self, run: str) -> None:
+        self.reading()
         self._broken.pop(run, None)
-        self._open.pop(run, None)
+        self._packed.close(run)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
@@ -168,10 +246,12 @@ class Writer:
         for job in batch:
             job.error = self._broken.get(job.run)
         sound = [job for job in batch if job.error is None]
+        endings = [(job.run, job.ending) for job in sound if job.ending is not None]
         try:
-            records, spots, texts = self._packed(db, sound)
-            endings = [(job.run, job.ending) for job in sound if job.ending is not None]
-            write(db, records, spots, texts, endings)
+            for job in sound:
+                self._packed.add(db, job)
+            if not self._late or self._packed.is_long or endings:
+                write(db, *self._packed.taken(), endings)
         except (
             sqlite3.Error,
             ValueError,
@@ -180,41 +260,13 @@ class Writer:
         ) as error:  # the last three: no form in JSON or SQLite
             failure = DiskError(f"cannot write the store {self._path}: {because(error)}")
             failure.__cause__ = error
+            self.reading()  # what was acknowledged before
+            self._packed.drop()
             for job in sound:
                 job.error = self._broken[job.run] = failure
-                self._open.pop(job.run, None)
-
-    def _packed(
-        self, db: sqlite3.Connection, jobs: list[Job]
-    ) -> tuple[list[RecordRow], list[Spot], list[tuple[bytes, bytes]]]:
-        """The rows of these jobs. A run's open record goes on from one batch to the next."""
-        rows, spots, texts = list[RecordRow](), list[Spot](), list[tuple[bytes, bytes]]()
-        touched: dict[str, Record] = {}
-        for job in jobs:
-            record = self._open.get(job.run)
-            if record is None and job.events:
-                id_ = first_id(db, job.run) | job.events[0].number
-                record = self._open[job.run] = Record(id_, self._level)
-            for text in job.texts:
-                place = None if record is None else record.keep(text)
-                if record is None or place is None:
-                    texts.append(packed(text))
-                else:
-                    spots.append((text.key, record.id, place))
-            if record is not None:
-                record.add([entry_of(one) for one in job.events])
-                touched[job.run] = record
-                if record.is_full:
-                    rows.append(touched.pop(job.run).row())
-                    del self._open[job.run]
-        for run, record in touched.items():
-            rows.append(record.row())
-            if record.is_full:
-                del self._open[run]
-        for job in jobs:
-            if job.ending is not None:
-                self._open.pop(job.run, None)
-        return rows, spots, texts
+                self._packed.close(job.run)
+        for run, _ in endings:
+            self._packed.close(run)
 
     def _acknowledge(self, batch: list[Job]) -> None:
         for job in batch:

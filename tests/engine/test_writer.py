@@ -10,7 +10,7 @@ import pytest
 
 from podium.engine import writer as module
 from podium.engine.database import DiskError, connect, connect_memory, write
-from podium.engine.event import CallWaits
+from podium.engine.event import CallWaits, Decided, Scored
 from podium.engine.store import RunRecord, Store
 from podium.engine.writer import Job, Writer
 
@@ -101,3 +101,29 @@ async def test_a_commit_that_is_broken_off_is_taken_for_written_by_nobody(
             for job in jobs:
                 tasks.start_soon(waits, writer, job)
     assert sorted(ends) == ["DiskError", "KeyboardInterrupt"]
+
+
+@pytest.mark.anyio
+async def test_a_store_in_memory_has_what_was_acknowledged_whatever_is_refused_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    commits: list[int] = []
+
+    def counted(*of: Any) -> None:
+        commits.append(len(of[1]))
+        write(*of)
+
+    monkeypatch.setattr(module, "write", counted)
+    with closing(Store.memory()) as store:
+        journal = store.create(RunRecord("r1", "main", 0.0, "run"))
+        for number in range(3):
+            await journal.commit([Decided("main", f"n{number}", number)])
+        assert not commits  # nobody has looked
+        with pytest.raises(DiskError):
+            await journal.commit([Scored("main", "tests", 0.5, None, flags=("\ud800",))])
+        kept = [one.event for one in store.events("r1")]
+        assert kept == [Decided("main", f"n{number}", number) for number in range(3)]
+        assert commits == [1]
+        with pytest.raises(DiskError):
+            await journal.commit([Decided("main", "late", 0)])
+        await journal.close()
