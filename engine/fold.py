@@ -45,6 +45,18 @@ from .spend import Spend as Spend
 BASELINE = "baseline"  # the kind of the node that scores a task's
 NO_SANDBOX = "none"  # the name of what --unsafe-sandbox gives
 _JUDGED = ("passed", "finished")
+_Rare = (
+    RunStarted
+    | Scored
+    | Improved
+    | Unflagged
+    | Measured
+    | TaskEnded
+    | RunEnded
+    | AccountOpened
+    | Ordered
+    | Rented
+)
 
 
 @dataclass(slots=True)
@@ -165,17 +177,15 @@ class Fold:
 
     def _take(self, event: Event, time: float) -> None:
         match event:
-            case RunStarted(sandbox=sandbox):
-                self._start_life(time)
-                if self.sandbox != NO_SANDBOX:  # one life without is enough
-                    self.sandbox = sandbox or self.sandbox
             case NodeStarted():
                 self._start_node(event)
+            case NodeEnded():
+                self._end_node(event)
             case CallIntended(address=address):
                 self._open[(address, event.try_)] = event
                 self._again(event)
                 self._busy(address, _doing(event))
-            case CallAnswered(address=address):
+            case CallAnswered():
                 self._settle(event)
             case CallFailed(address=address):
                 self.lost += event.kind == "lost"
@@ -187,6 +197,17 @@ class Fold:
             case Said(address=address):
                 said = f"round {event.round}, {event.role} {event.seat}: {event.text}"
                 self._busy(address, said)
+            case Decided():
+                pass
+            case _:
+                self._take_rare(event, time)
+
+    def _take_rare(self, event: _Rare, time: float) -> None:
+        match event:
+            case RunStarted(sandbox=sandbox):
+                self._start_life(time)
+                if self.sandbox != NO_SANDBOX:  # one life without is enough
+                    self.sandbox = sandbox or self.sandbox
             case Scored():
                 self._score(event)
             case Improved():
@@ -197,8 +218,6 @@ class Fold:
                 self.measured[event.address] = event
             case TaskEnded():
                 self.tasks[event.address] = event
-            case NodeEnded():
-                self._end_node(event)
             case RunEnded():
                 self.ended = event
                 self._before_s, self._began = event.seconds, None
@@ -209,8 +228,6 @@ class Fold:
             case Rented(spent=spent):
                 rent = Spend(spent, rent=spent.usd)
                 self.total, self.outside = self.total.plus(rent), self.outside.plus(rent)
-            case Decided():
-                pass
             case _:
                 assert_never(event)
 

@@ -76,6 +76,11 @@ class Access:
     salt: str = ""
 
 
+# Events that are folded at one go, at most: one by one, among all else that a call does, they take longer; but
+# each that waits has its reply with it.
+FOLDED = 256
+
+
 @dataclass(slots=True, eq=False)
 class Run:
     """A run of this process, in its engine's task group: it goes on whoever watches it.
@@ -97,11 +102,12 @@ class Run:
     sandbox: str = ""
     gate: Gate = field(default_factory=Gate)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    folded: Fold = field(default_factory=Fold)
+    fold: Fold = field(default_factory=Fold)
     reins: Reins | None = None
     reuse: Reuse | None = None
     pace: Pace = anyio.lowlevel.checkpoint
     rental: Rental | None = None
+    _unfolded: list[Stamped] = field(default_factory=list[Stamped])
     _ended: anyio.Event = field(default_factory=anyio.Event)
     _result: RunResult | None = None
     _error: Exception | None = None
@@ -109,6 +115,17 @@ class Run:
     @property
     def named(self) -> Named:
         return Named(self.id, self.program.name)
+
+    @property
+    def folded(self) -> Fold:
+        """The fold of all events so far; they wait until somebody looks."""
+        self._fold()
+        return self.fold
+
+    def _fold(self) -> None:
+        for stamped in self._unfolded:
+            self.fold.add(stamped)
+        self._unfolded.clear()
 
     def past(self) -> Iterable[Stamped]:
         """The events on disk now."""
@@ -131,7 +148,9 @@ class Run:
 
     def seen(self, stamped: Stamped) -> None:
         """Tell the watchers: called with each event, in the event loop, as it happens; they must not raise."""
-        self.folded.add(stamped)
+        self._unfolded.append(stamped)
+        if len(self._unfolded) >= FOLDED:
+            self._fold()
         for watcher in self.watchers:
             watcher(stamped)
 

@@ -288,7 +288,7 @@ class Engine:
                     return self._live[record.id]
                 raise
         program = self._compiled_again(record)
-        run = Run(record.id, program, self._store, self._path, folded=fold_for(program))
+        run = Run(record.id, program, self._store, self._path, fold=fold_for(program))
         run.recorded()
         return run
 
@@ -462,7 +462,7 @@ class Engine:
             self._path,
             journal,
             account=account,
-            folded=folded,
+            fold=folded,
             reuse=Reuse.of(self._store, fork) if isinstance(fork, str) else None,
         )
 
