@@ -15,12 +15,13 @@ from .event import AccountOpened
 from .ledger import NO_LIMIT, Account, Limit
 from .outcome import Exhausted, Failed, Outcome, Stopped
 from .pool import NO_NEED, Need, Pledge, Pool, covers
+from .quick import quick
 from .reduce import attempts_of
 from .value import Many
 from .walk import Body, Ended, Here, Race, ending, may_start, no_more, node, skip
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Job:
     """One branch: its segment of the address, its form and name, what it does, what its answer takes."""
 

@@ -7,7 +7,7 @@ One file of some length, as the contract of all layers: records without behaviou
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal, Protocol
 
 import orjson
@@ -15,10 +15,11 @@ import orjson
 from podium.dsl.model import Endpoint, Model, Sampling
 from podium.dsl.program import Task, Tool, Verifier
 
+from .quick import quick
 from .value import Json, Verdict, verdict_body, verdict_from
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Message:
     """calls: of tools, in an assistant's. answers: the id of the call that a tool's message is the result of."""
 
@@ -28,7 +29,7 @@ class Message:
     answers: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Offer:
     """A tool as a model is told of it. parameters: a JSON schema of an object."""
 
@@ -37,7 +38,7 @@ class Offer:
     parameters: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class ModelCall:
     """One request to a model.
 
@@ -84,7 +85,7 @@ class ModelCall:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class VerifierCall:
     """Judge answer (the attempt's parsed answer, text its raw reply) with verifier, for task. Costs $0.
 
@@ -100,7 +101,7 @@ class VerifierCall:
     measure: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class ToolUse:
     """Call name, which is one that tool offers, with arguments that its schema takes. Costs $0.
 
@@ -123,7 +124,7 @@ def is_judging(call: Call) -> bool:
     return isinstance(call, VerifierCall) or (isinstance(call, ModelCall) and call.judges)
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Usage:
     """Tokens as reported. input includes cached and cache_write; output includes reasoning.
 
@@ -174,7 +175,7 @@ class Usage:
 Finish = Literal["stop", "length", "tool_calls", "content_filter", "other"]
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class ToolCall:
     """A call of a tool that a reply asks for. id: the server's, or one of ours. text: the arguments as they came.
 
@@ -188,7 +189,7 @@ class ToolCall:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class ModelReply:
     """A complete stream: finish was seen. served: the model's name as the server gave it."""
 
@@ -201,12 +202,12 @@ class ModelReply:
     tool_calls: tuple[ToolCall, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class VerifierReply:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class ToolReply:
     """text: for the model, cleaned and of bounded length. failed: the tool says, or is said to have, failed.
 
@@ -223,7 +224,7 @@ Reply = ModelReply | VerifierReply | ToolReply
 Handler = Callable[[Call], Awaitable[Reply]]
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Replica:
     """One place that serves a model: a server, or one slot of a llama.cpp server.
 

@@ -51,6 +51,7 @@ from .event import CallAnswered, CallFailed, CallIntended, CallWaits
 from .journal import Journal, message_texts
 from .ledger import NOTHING, Amount
 from .outcome import STOP
+from .quick import quick
 from .retry import GiveUp, Resend, after
 from .reuse import Reuse
 from .tokens import UNTOLD, Charged, charged, spent, with_usage, worst
@@ -310,7 +311,7 @@ async def _counted(path: CallPath, call: Call, price: Price | None) -> Amount | 
     return None if count is None else worst(call, price, count)
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class _Try:
     """A try under way. number: from 0, of the tries at the call's address. began: on the clock of the loop."""
 

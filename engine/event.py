@@ -5,15 +5,16 @@ seconds since the epoch, of the machine that ran it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from operator import attrgetter
 from typing import Any
 
 from .call import Usage, usage_body, usage_of
 from .ledger import Amount
+from .quick import quick
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class RunStarted:
     """Once for each life of a run; life counts from 1. pid and host: the owner.
 
@@ -29,7 +30,7 @@ class RunStarted:
     sandbox: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class AccountOpened:
     """limit: usd (micro-dollars), tokens, calls; null is no bound. seconds: the deadline's live time."""
 
@@ -41,7 +42,7 @@ class AccountOpened:
     seconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class NodeStarted:
     """kind: the node's form (agent, team, parallel, best, …); label: its name in the program."""
 
@@ -50,7 +51,7 @@ class NodeStarted:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class CallIntended:
     """On disk before a byte leaves. request: its digest; held: the worst case of this try, from 0.
 
@@ -71,7 +72,7 @@ class CallIntended:
     messages: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class CallAnswered:
     """On disk, with its settlement, before the answer is used. reply: the JSON form of the Reply."""
 
@@ -84,7 +85,7 @@ class CallAnswered:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class CallFailed:
     """A try without an answer. kind: CallError's, or `cancelled` or `lost` (in flight when the run died).
 
@@ -102,7 +103,7 @@ class CallFailed:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class CallWaits:
     """The try at address waits. why: budget, slot, busy (the endpoint asked for seconds),
     outage, drained, or leader (it follows a call that begins as it does)."""
@@ -112,7 +113,7 @@ class CallWaits:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Decided:
     """A choice that depended on time or chance, taken once: a resumed run reads it here."""
 
@@ -121,7 +122,7 @@ class Decided:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Said:
     """A message on a team's board: seat spoke in round; text is cut to a line for showing."""
 
@@ -132,7 +133,7 @@ class Said:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Scored:
     """An attempt made at address was judged by verifier. valid, flags: as in Verdict."""
 
@@ -144,7 +145,7 @@ class Scored:
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Improved:
     """The run's best attempt so far."""
 
@@ -154,7 +155,7 @@ class Improved:
     answer: Any
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Unflagged:
     """The best attempt so far that no flag is on, where the run's best has one."""
 
@@ -164,7 +165,7 @@ class Unflagged:
     answer: Any
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Measured:
     """A finalist of a verifier whose scores are random: its attempt was scored once more."""
 
@@ -175,7 +176,7 @@ class Measured:
     passed: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class TaskEnded:
     """One of a run's several tasks: how it ended, as of a run of it alone. address: what its nodes' begin with."""
 
@@ -188,7 +189,7 @@ class TaskEnded:
     passed: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class NodeEnded:
     """outcome and reason as in `outcome.word` and `outcome.reason`; score of what it returned, if any.
 
@@ -203,7 +204,7 @@ class NodeEnded:
     rounds_left: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Ordered:
     """An order from outside reached the run. verb: pause, stop, topup, drain or undrain; number: the order's in
     the store, 0 for one given in this process. usd, tokens, calls, seconds: what a topup adds to the run's budget.
@@ -222,7 +223,7 @@ class Ordered:
 RENT_AHEAD_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Rented:
     """Rent of the run's models, on its account: spent since the last such event, held for what comes.
 
@@ -236,7 +237,7 @@ class Rented:
     lost: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class RunEnded:
     """outcome as of the whole run; resumable: it can be taken up again."""
 
@@ -351,7 +352,7 @@ def from_body(kind: str, values: Mapping[str, Any]) -> Event:
     return KINDS[kind](**plain)
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Stamped:
     """An event in a run's list: its number from 0 and when it happened (seconds since the epoch)."""
 

@@ -19,6 +19,7 @@ from podium.dsl.model import Limits
 from .call import CallError, Outage, Replica
 from .clients.gauges import Load
 from .placing import bound, choose, mark
+from .quick import quick
 from .rates import Window
 from .site import CLOSED_S, Site
 from .width import EVERY_S, Width
@@ -26,7 +27,7 @@ from .width import EVERY_S, Width
 GROUPS = 50_000
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Wish:
     """What a call to model wants of a replica. tokens: at most so many. group: of calls that belong on one
     replica, "" where it is alone. prefix: of its prompt, 0 where that is shared with nobody. avoid: where it

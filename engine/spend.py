@@ -1,7 +1,6 @@
 """What a node or a run has spent, in the units of the ledger and of JSON answers. Pure."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from podium.dsl.program import Program
@@ -10,12 +9,13 @@ from .call import Usage
 from .event import CallAnswered, CallFailed
 from .fates import NO_TRIES, Tries
 from .ledger import NOTHING, Amount
+from .quick import quick
 
 MICRO = 1_000_000  # micro-dollars in a dollar
 _NO_TOKENS = Usage()
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Spend:
     """amount: as settled. usage: tokens by kind, as reported or bounded.
 

@@ -1,15 +1,16 @@
 """What flows between nodes: `Task`, `Attempt`, `Many`; all frozen, all with a JSON form."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from podium.dsl.program import Task
 
+from .quick import quick
+
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Verdict:
     """A verifier's judgement. score: finite; None where the verifier gave only pass or fail.
 
@@ -29,7 +30,7 @@ class Verdict:
     first: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Attempt:
     """answer: the parsed `output`, else the whole reply; text: the reply as received.
 
@@ -53,7 +54,7 @@ class Attempt:
         return self.verdict is not None and self.verdict.passed is True
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Many:
     """Attempts in a stable order, which never depends on timing."""
 

@@ -41,12 +41,13 @@ from .outcome import (
     word,
 )
 from .pool import First, Later, Pledge
+from .quick import quick
 from .reduce import attempts_of, best
 from .scope import Recorder, World
 from .value import Attempt, Value, Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Failure:
     """A node that ended Failed or Exhausted, whatever became of its parent."""
 
@@ -54,7 +55,7 @@ class Failure:
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Ended:
     """How a node ended and what it gave. reason replaces the outcome's own where it is not empty.
 
@@ -139,7 +140,7 @@ class Walk:
         self.changed = anyio.Event()
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Here:
     """A node's place: address, account, the task at hand, what may cancel it (outermost first).
 
