@@ -35,6 +35,7 @@ from .checker import found_sandbox, sandbox_for
 from .clients.address import BASE
 from .clients.http import HttpClient
 from .clock import clock_of
+from .collector import patient
 from .dispatch import Pace, Verify
 from .event import Stamped
 from .fold import Fold, fold_for
@@ -148,6 +149,7 @@ class Engine:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
+            stack.enter_context(patient())
             self._store = self._given or self._opened(stack)
             self._secret = self._store.secret()
             await stack.enter_async_context(self._store.writing())
