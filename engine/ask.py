@@ -4,7 +4,7 @@ A call that got no answer is a decision; one that met an interruption waits for 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -61,16 +61,13 @@ async def ask(here: Here, call: Call) -> Reply:
         return await _answer(here, call, mark)
 
 
-async def ask_model(here: Here, call: ModelCall) -> ModelReply:
-    reply = await ask(here, call)
-    assert isinstance(reply, ModelReply)
-    return reply
+def ask_model(here: Here, call: ModelCall) -> Awaitable[ModelReply]:
+    # No coroutine of its own, as each one of an agent that waits takes room. A call is answered in kind.
+    return cast(Awaitable[ModelReply], ask(here, call))
 
 
-async def ask_tool(here: Here, call: ToolUse) -> ToolReply:
-    reply = await ask(here, call)
-    assert isinstance(reply, ToolReply)
-    return reply
+def ask_tool(here: Here, call: ToolUse) -> Awaitable[ToolReply]:
+    return cast(Awaitable[ToolReply], ask(here, call))  # likewise
 
 
 def _mark(here: Here, call: Call) -> str:

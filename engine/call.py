@@ -246,6 +246,10 @@ class Replica:
     key_mark: str = ""
     works_on_s: float = 0.0
 
+    def __hash__(self) -> int:
+        # It is looked up several times a call; an endpoint takes long to hash.
+        return hash((self.name, self.url))
+
 
 class Client(Protocol):
     """The way to servers. Both methods raise CallError, and nothing else, when a server is at fault."""

@@ -297,9 +297,9 @@ _FIELDS = {cls: tuple(field.name for field in fields(cls)) for cls in _NAMES}
 _READ = {cls: attrgetter(*names) for cls, names in _FIELDS.items()}
 _SHOWN = {cls: tuple(name.rstrip("_") for name in names) for cls, names in _FIELDS.items()}
 # Those whose values may be no JSON values yet.
+_PLAINLY = (str, int, float, bool, float | None, int | None, bool | None, Mapping[str, Any])
 _ROUGH = {
-    cls: tuple(field.name for field in fields(cls) if field.type not in (str, int, float, bool))
-    for cls in _NAMES
+    cls: tuple(field.name for field in fields(cls) if field.type not in _PLAINLY) for cls in _NAMES
 }
 
 
@@ -310,13 +310,9 @@ def kind_of(event: Event) -> str:
 
 def is_afterword(event: Event) -> bool:
     """Whether event tells of an earlier life: a lost try or rent, noted before the next life starts its clock."""
-    match event:
-        case CallFailed(kind=kind):
-            return kind == "lost"
-        case Rented(lost=lost):
-            return lost
-        case _:
-            return False
+    if isinstance(event, CallFailed):
+        return event.kind == "lost"
+    return isinstance(event, Rented) and event.lost
 
 
 def body(event: Event) -> dict[str, Any]:
@@ -329,9 +325,14 @@ def body(event: Event) -> dict[str, Any]:
     return made
 
 
+def _amount_body(amount: Amount) -> dict[str, int]:
+    usd, tokens, calls = amount
+    return {"usd": usd, "tokens": tokens, "calls": calls}
+
+
 # A tuple's items, in a field of an event, are JSON values.
 _PLAIN: dict[type, Callable[[Any], Any]] = {
-    Amount: Amount._asdict,
+    Amount: _amount_body,
     Usage: usage_body,
     tuple: list,
 }

@@ -123,6 +123,8 @@ def word(outcome: Outcome) -> str:
 def reason(outcome: Outcome, run: Named) -> str:
     """Why, as a short clause; empty where there is nothing to add. run: whose outcome it is, or its node's."""
     match outcome:
+        case Passed() | Finished() | Cancelled():  # most of them
+            return ""
         case Exhausted(account=account, dimension="by"):
             return f"{_BY}{run.shown(account)}"
         case Exhausted(account=account, dimension=dimension):
@@ -131,8 +133,6 @@ def reason(outcome: Outcome, run: Named) -> str:
             return cause
         case Failed(kind=cause, message=message) | Paused(cause=cause, message=message):
             return f"{cause}: {message}"
-        case Passed() | Finished() | Cancelled():
-            return ""
 
 
 def outcome_of(name: str, why: str, run: Named) -> Outcome:

@@ -14,7 +14,11 @@ else:
 
     def quick(*, frozen: bool, slots: bool):
         """As of `dataclass`; hashed as a frozen one is."""
-        return dataclass(slots=slots, unsafe_hash=frozen)
+
+        def made(cls):
+            return dataclass(slots=slots, unsafe_hash=frozen and "__hash__" not in vars(cls))(cls)
+
+        return made
 
 
 __all__ = ["quick"]

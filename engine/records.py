@@ -33,7 +33,7 @@ _DIGEST = re.compile(rb'([:\[]"?)([0-9a-f]{64}|[0-9a-f]{32})(?![0-9a-f])')
 # Stand for a digest of 16 and of 32 bytes; JSON never has them.
 _GAPS = {32: b"\0", 64: b"\1"}
 _GAP = re.compile(rb"[\0\1]")
-_MICRO = 1_000_000
+MICRO = 1_000_000
 _FORM = 1
 
 
@@ -79,7 +79,7 @@ class Record:
         found: list[list[Any]] = []
         before, spent = self._micro, self._spent
         for event in events:
-            micro = round(event.time * _MICRO)
+            micro = round(event.time * MICRO)
             found.append([micro - before, event.code, event.fields])
             before = micro
             if event.spent is not NOTHING:
@@ -165,7 +165,7 @@ def events(body: bytes) -> list[tuple[float, int, dict[str, Any]]]:
     for entry in entries(body):
         if len(entry) == 3:
             micro += entry[0]
-            found.append((micro / _MICRO, entry[1], entry[2]))
+            found.append((micro / MICRO, entry[1], entry[2]))
     return found
 
 

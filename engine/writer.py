@@ -34,7 +34,7 @@ class Job:
     part of the next one of its run."""
 
     run: str
-    events: Sequence[Stamped]
+    events: list[Stamped]
     texts: Sequence[Row] = ()
     ending: Ending | None = None
     then: "Callable[[Job], None] | None" = None
@@ -136,15 +136,29 @@ class Writer:
 
     def put(self, job: Job) -> None:
         """Write job soon: with the thread at once, without it at the next `wait` or `flush`."""
-        last = self._kept[-1] if self._kept else None
-        if last is not None and last.joins and last.run == job.run and len(last.events) < JOINED:
-            job.events = [*last.events, *job.events]
+        if (last := self._joined_by(job.run)) is not None:
+            job.events = last.events + job.events
             self._kept[-1] = job
         else:
             self._kept.append(job)
         if self._written is not None:
             job.written = self._written
             self._work.set()
+
+    def add(self, run: str, event: Stamped, then: Callable[[Job], None]) -> None:
+        """Put an event that nobody waits for."""
+        if (last := self._joined_by(run)) is not None:
+            last.events.append(event)
+        else:
+            self.put(Job(run, [event], then=then, joins=True))
+
+    def _joined_by(self, run: str) -> Job | None:
+        """The job that what comes next of run becomes part of, if there is one."""
+        if not self._kept:
+            return None
+        last = self._kept[-1]
+        joins = last.joins and last.run == run and len(last.events) < JOINED
+        return last if joins else None
 
     async def wait(self, job: Job) -> None:
         """Return when job, which was put, is on disk. Raises DiskError. Shielded, bounded by SQLite's

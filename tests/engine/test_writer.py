@@ -36,10 +36,10 @@ async def waited(path: Path, seen: list[str]) -> None:
 
     async def use() -> None:
         async with writer.running():
-            writer.put(Job("run", (), then=mistake))
+            writer.put(Job("run", [], then=mistake))
             with anyio.CancelScope(shield=True):
                 for _ in range(2):  # one in the thread's hands, and one that comes later
-                    later = Job("run", ())
+                    later = Job("run", [])
                     writer.put(later)
                     try:
                         await writer.wait(later)
@@ -94,7 +94,7 @@ async def test_a_commit_that_is_broken_off_is_taken_for_written_by_nobody(
     monkeypatch.setattr(module, "write", broken)
     with closing(connect_memory()) as db:
         writer = Writer(db, None, inline=True)
-        jobs = [Job("run", ()), Job("run", ())]
+        jobs = [Job("run", []), Job("run", [])]
         for job in jobs:
             writer.put(job)
         async with anyio.create_task_group() as tasks:
