@@ -48,10 +48,10 @@ def verifier(
 
 
 def _with(check: str) -> list[str]:
-    """check, and the problems beside it where it has them as a module."""
-    problems = f"{check.rpartition('.')[0]}.problems"
-    beside = files("podium").joinpath(_path(problems)).is_file()
-    return [check, problems] if beside else [check]
+    """check, and what of a family's own it imports: `problems` and `patch` beside it."""
+    package = check.rpartition(".")[0]
+    beside = [f"{package}.{name}" for name in ("problems", "patch")]
+    return [check, *(one for one in beside if files("podium").joinpath(_path(one)).is_file())]
 
 
 def _path(module: str) -> str:

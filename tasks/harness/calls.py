@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .wire import DEEPEST, LISTS, Opaque, among, decoded, encoded, parsed
@@ -36,16 +36,22 @@ class CandidateError(Exception):
 
 
 class Guess:
-    """In place of an answer that is not known yet: goes through what tests do with answers as far as it can."""
+    """In place of an answer that is not known yet: goes through what tests do with answers as far as it can.
+
+    size: of the collection that it may be taken for.
+    """
+
+    def __init__(self, size: int = 0) -> None:
+        self._size = size
 
     def __bool__(self) -> bool:
         return True
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(())
+        return iter([self] * self._size)
 
     def __len__(self) -> int:
-        return 0
+        return self._size
 
     def __float__(self) -> float:
         return 0.0
@@ -79,16 +85,27 @@ for _name in ("neg", "abs", "round", "getitem", "call"):
     setattr(Guess, f"__{_name}__", _itself)
 
 
+# What may be guessed of a call: something empty, something with an item, and that it raises.
+MOST_KINDS = 3
+
+
 class Calls:
     """The calls of one test. asked: digests of those that were answered; answers: what came back, in their order.
 
-    ended: why there are no more answers than that.
+    ended: why there are no more answers than that. kinds: by number of a call, which guess is made of it.
     """
 
-    def __init__(self, asked: Sequence[str], answers: Sequence[dict[str, Any]], ended: str):
+    def __init__(
+        self,
+        asked: Sequence[str],
+        answers: Sequence[dict[str, Any]],
+        ended: str,
+        kinds: Mapping[int, int] | None = None,
+    ):
         self._asked = asked
         self._answers = answers
         self._ended = ended
+        self._kinds = kinds or {}
         self.made: list[dict[str, Any]] = []
         self.raised: list[Exception] = []
         self.guesses = False
@@ -119,7 +136,7 @@ class Calls:
         self.made.append(call)
         if self.guesses or number >= len(self._asked) or self._asked[number] != digest(call):
             self.guesses = True
-            return Guess()
+            return self._guessed(self._kinds.get(number, 0))
         if number >= len(self._answers):
             raise Stop(self._ended)
         answer = self._answers[number]
@@ -129,6 +146,11 @@ class Calls:
             return decoded(answer["value"])
         except (KeyError, ValueError, RecursionError) as error:
             raise Stop("it answered with what is no value") from error
+
+    def _guessed(self, kind: int) -> Guess:
+        if kind == MOST_KINDS - 1:
+            raise ValueError("a guess")
+        return Guess(kind)
 
     def _noted(self, error: Exception) -> Exception:
         self.raised.append(error)

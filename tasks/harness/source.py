@@ -37,7 +37,12 @@ def code(text: str, entry: str = "") -> str:
     """The program in text: its last fenced block, or the last that defines entry; without a block all of it."""
     found = [body for _, body in blocks(text)]
     defining = [body for body in found if entry and defines(body, entry)]
-    return (defining or found or [text])[-1].replace("\r\n", "\n")
+    return _clean((defining or found or [text])[-1])
+
+
+def _clean(text: str) -> str:
+    """text as it can be written to a file."""
+    return text.replace("\r\n", "\n").encode("utf-8", "replace").decode()
 
 
 def defines(program: str, name: str) -> bool:
@@ -54,7 +59,7 @@ def files(text: str) -> dict[str, str]:
         if found:
             return found
     named = ((_path(head), body) for head, body in blocks(text))
-    return {path: body for path, body in named if path}
+    return {path: _clean(body) for path, body in named if path}
 
 
 def _object(text: str) -> dict[str, str]:
@@ -63,7 +68,7 @@ def _object(text: str) -> dict[str, str]:
         given: list[tuple[str, Any]] = list(said["files"].items())
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return {}
-    return {str(path): body for path, body in given if isinstance(body, str)}
+    return {str(path): _clean(body) for path, body in given if isinstance(body, str)}
 
 
 def _path(head: str) -> str:

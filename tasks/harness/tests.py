@@ -11,12 +11,13 @@ import os
 import random
 import signal
 import sys
+import time
 from collections.abc import Generator
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from . import exchange
-from .calls import Calls, Stop, Unfit, read, written
+from .calls import MOST_KINDS, Calls, Stop, Unfit, read, written
 
 SERVER = ("tasks/harness/wire.py", "tasks/harness/server.py")
 # Answers that lead a test elsewhere so often are drawn, and not computed.
@@ -43,8 +44,8 @@ def judge(
         name = test["name"]
         if name in faults:
             continue
-        calls = _calls(keep["open"].get(name, []), runs.get(name))
-        fault = _tried(test, problem, calls, f"{keep['seed']}/{name}")
+        digests = keep["open"].get(name, [])
+        calls, fault = _explored(test, problem, digests, runs.get(name), f"{keep['seed']}/{name}")
         if not calls.guesses:
             faults[name] = fault
         elif keep["round"] >= MOST_ROUNDS:
@@ -70,11 +71,25 @@ def suspected(asked: dict[str, Any]) -> list[str]:
     return ["writes answers of its own"] if any(not read(run["out"])[1] for run in whole) else []
 
 
-def _calls(asked: list[str], run: dict[str, Any] | None) -> Calls:
-    if run is None:
-        return Calls((), (), "")
-    answers, _ = read(run["out"])
-    return Calls(asked, answers, exchange.ended(run) or "it ended before it had answered")
+def _explored(
+    test: dict[str, Any],
+    problem: dict[str, Any],
+    digests: list[str],
+    run: dict[str, Any] | None,
+    seed: str,
+) -> tuple[Calls, str]:
+    """What test calls, and why it failed. Where it stops at a guess, another one is made of the last call."""
+    answers = read(run["out"])[0] if run else []
+    ended = (exchange.ended(run) or "it ended before it had answered") if run else ""
+    kinds: dict[int, int] = {}
+    until = time.monotonic() + TEST_S
+    while True:
+        calls = Calls(digests, answers, ended, kinds)
+        fault = _tried(test, problem, calls, seed)
+        last = len(calls.made) - 1
+        kinds[last] = kinds.get(last, 0) + 1
+        if not (calls.guesses and fault) or kinds[last] == MOST_KINDS or time.monotonic() > until:
+            return calls, fault
 
 
 def _program(files: dict[str, str], calls: Calls, seconds: float) -> dict[str, Any]:

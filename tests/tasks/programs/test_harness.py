@@ -210,6 +210,21 @@ def test_calls_that_need_answers_are_asked_for_in_turn(monkeypatch: pytest.Monke
     assert played.rounds == 3
 
 
+def test_a_guess_that_a_test_stops_at_is_made_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = Played(monkeypatch, {"f": low, "g": same})
+    run = """
+for n in range(20):
+    try:
+        f(n)
+    except ValueError:
+        assert max(g([n])) == n
+        continue
+    raise AssertionError
+"""
+    assert played.judge(run) == {"0": ""}
+    assert played.rounds == 1
+
+
 def test_random_numbers_of_a_test_are_the_same_in_every_round_and_new_for_every_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
