@@ -1,0 +1,65 @@
+"""The families `golf` and `speedup`, as far as nothing is run: problems, arguments, and what is drawn."""
+
+import contextlib
+import io
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from podium.dsl.library import ArgumentError
+from podium.dsl.program import Compare
+from podium.tasks import golf
+from podium.tasks.golf.check import plain, wrong
+from podium.tasks.golf.problems import PROBLEMS
+
+
+def opening(given: str) -> Callable[[int], io.StringIO]:
+    """What stands for `open`, of which programs ask for their input."""
+    return lambda number: io.StringIO(given)
+
+
+@pytest.mark.parametrize("name", golf.names())
+@pytest.mark.parametrize("form", ["plain", "short"])
+def test_our_programs_print_what_is_expected(
+    name: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = compile(getattr(PROBLEMS[name], form), form, "exec")
+    for seed in range(40):
+        given, expected = PROBLEMS[name].draw(Random(seed))
+        monkeypatch.setattr("sys.stdin", io.StringIO(given))
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(code, {"open": opening(given)})
+        assert plain(printed.getvalue()) == plain(expected), given
+
+
+def test_no_text_is_right_for_most_inputs() -> None:
+    for name in golf.names():
+        said = [PROBLEMS[name].draw(Random(seed))[1] for seed in range(200)]
+        assert max(map(said.count, said)) < 140, name
+
+
+def test_a_golfed_program_passes_with_as_few_bytes_as_ours_or_as_was_asked() -> None:
+    task = golf.make(problem="clap")
+    assert task.better == "lower"
+    assert task.pass_rule == Compare("score", "<=", golf.size(PROBLEMS["clap"].short))
+    assert golf.make(bytes=60).pass_rule == Compare("score", "<=", 60)
+    assert golf.size(PROBLEMS["clap"].plain) > golf.size(PROBLEMS["clap"].short)
+
+
+@pytest.mark.parametrize(
+    "args", [{"bytes": 0}, {"problem": "clamp"}, {"problem": "control"}, {"x": 1}]
+)
+def test_an_argument_that_is_none_is_told(args: dict[str, str | int]) -> None:
+    with pytest.raises(ArgumentError):
+        golf.make(**args)
+
+
+def ran(**more: object) -> dict[str, object]:
+    return {"code": 0, "ended": "exit", "out": "1\n2  \n\n", "err": "", "cut": 0, **more}
+
+
+def test_blanks_at_the_ends_do_not_matter_and_all_else_does() -> None:
+    assert not wrong(ran(), "1\n2")
+    for more in ({"out": "1 \n 2"}, {"out": "1\n2\n3"}, {"code": 1}, {"ended": "wall"}, {"cut": 9}):
+        assert wrong(ran(**more), "1\n2")
