@@ -6,7 +6,6 @@ seconds since the epoch, of the machine that ran it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
-from operator import attrgetter
 from typing import Any
 
 from .call import Usage, usage_body, usage_of
@@ -292,15 +291,6 @@ KINDS: dict[str, type[Event]] = {
     "task_ended": TaskEnded,
 }
 _NAMES = {cls: name for name, cls in KINDS.items()}
-# Read once: dataclasses.asdict copies what it meets, which was half the time of a call.
-_FIELDS = {cls: tuple(field.name for field in fields(cls)) for cls in _NAMES}
-_READ = {cls: attrgetter(*names) for cls, names in _FIELDS.items()}
-_SHOWN = {cls: tuple(name.rstrip("_") for name in names) for cls, names in _FIELDS.items()}
-# Those whose values may be no JSON values yet.
-_PLAINLY = (str, int, float, bool, float | None, int | None, bool | None, Mapping[str, Any])
-_ROUGH = {
-    cls: tuple(field.name for field in fields(cls) if field.type not in _PLAINLY) for cls in _NAMES
-}
 
 
 def kind_of(event: Event) -> str:
@@ -315,16 +305,6 @@ def is_afterword(event: Event) -> bool:
     return isinstance(event, Rented) and event.lost
 
 
-def body(event: Event) -> dict[str, Any]:
-    """The event's fields as JSON values, without its kind. try_ is written `try`."""
-    cls = type(event)
-    made = dict(zip(_SHOWN[cls], _READ[cls](event), strict=True))
-    for name in _ROUGH[cls]:
-        if (plain := _PLAIN.get(made[name].__class__)) is not None:
-            made[name] = plain(made[name])
-    return made
-
-
 def _amount_body(amount: Amount) -> dict[str, int]:
     usd, tokens, calls = amount
     return {"usd": usd, "tokens": tokens, "calls": calls}
@@ -336,6 +316,33 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     Usage: usage_body,
     tuple: list,
 }
+
+
+def _plain(value: Any) -> Any:
+    make = _PLAIN.get(value.__class__)
+    return value if make is None else make(value)
+
+
+def _reader(cls: type[Event]) -> Callable[[Any], dict[str, Any]]:
+    """What makes an event of cls its body: its own code, a third of the time of a loop over the fields."""
+    is_plain = (str, int, float, bool, float | None, int | None, bool | None, Mapping[str, Any])
+    shown: list[str] = []
+    for field_ in fields(cls):
+        value = f"event.{field_.name}"
+        value = value if field_.type in is_plain else f"plain({value})"
+        shown.append(f'"{field_.name.rstrip("_")}": {value}')
+    made: Callable[[Any], dict[str, Any]] = eval(  # of names that are in this file
+        f"lambda event: {{{', '.join(shown)}}}", {"plain": _plain}
+    )
+    return made
+
+
+_BODY = {cls: _reader(cls) for cls in _NAMES}
+
+
+def body(event: Event) -> dict[str, Any]:
+    """The event's fields as JSON values, without its kind. try_ is written `try`."""
+    return _BODY[type(event)](event)
 
 
 def from_body(kind: str, values: Mapping[str, Any]) -> Event:

@@ -17,6 +17,7 @@ from .event import (
     CallIntended,
     CallWaits,
     Decided,
+    Event,
     NodeEnded,
     NodeStarted,
     Ordered,
@@ -28,6 +29,8 @@ from .event import (
 )
 from .ledger import NOTHING, Amount, Charge
 from .retry import LATER
+
+_NO_CHARGE = Charge()
 
 
 class Answer(NamedTuple):
@@ -68,28 +71,38 @@ class Past:
         match stamped.event:
             case NodeStarted() | NodeEnded() | CallWaits():  # most of them
                 pass
-            case RunStarted():
-                self.lives += 1
-            case AccountOpened() as event:
-                self.accounts.setdefault(event.address, event)
             case CallIntended() as event:
                 self.open[event.address, event.try_] = event
                 self.tries[event.address] = event.try_ + 1
             case CallAnswered() as event:
-                intent = self._end(event)
-                self.answers[event.address] = Answer(intent.request, stamped.number)
-                if intent.kind == "verifier":
-                    self.verdicts[intent.request] = stamped.number
-                    self.judged.append(event.address)
-                elif intent.kind == "model":
-                    self.fresh.clear()
-                    self.judged.clear()
+                self._answered(event, stamped.number)
             case CallFailed() as event:
                 self._end(event)
             case Decided() as event:
                 self.decisions[event.address, event.name] = orjson.dumps(event.value)
                 if self.fresh or _may_answer_later(event):
                     self.fresh[event.address, event.name] = None
+            case event:
+                self._add_rare(event, stamped.time)
+        if not is_afterword(stamped.event):
+            self.last = stamped.time
+
+    def _answered(self, event: CallAnswered, number: int) -> None:
+        intent = self._end(event)
+        self.answers[event.address] = Answer(intent.request, number)
+        if intent.kind == "verifier":
+            self.verdicts[intent.request] = number
+            self.judged.append(event.address)
+        elif intent.kind == "model":
+            self.fresh.clear()
+            self.judged.clear()
+
+    def _add_rare(self, event: Event, time: float) -> None:
+        match event:
+            case RunStarted():
+                self.lives += 1
+            case AccountOpened():
+                self.accounts.setdefault(event.address, event)
             case RunEnded(outcome="failed", resumable=True):
                 for key in self.fresh:
                     del self.decisions[key]
@@ -97,15 +110,13 @@ class Past:
                     del self.answers[address]
                 self.fresh.clear()
                 self.judged.clear()
-            case Ordered() as event:
+            case Ordered():
                 self.orders.append(event)
-            case Rented() as event:
+            case Rented():
                 self._charge(event.account, event.spent)
-                self.rent = None if event.held == NOTHING else (event, stamped.time)
+                self.rent = None if event.held == NOTHING else (event, time)
             case _:
                 pass
-        if not is_afterword(stamped.event):
-            self.last = stamped.time
 
     def lost_rent(self) -> Rented | None:
         """What is charged of the rent of a life that was killed: what is held ahead, or what the time since the
@@ -123,8 +134,9 @@ class Past:
         return intent
 
     def _charge(self, account: str, spent: Amount, over: Amount = NOTHING) -> None:
-        had = self.charges.get(account, Charge())
-        self.charges[account] = Charge(had.spent.plus(spent), had.overrun.plus(over))
+        had, overrun = self.charges.get(account, _NO_CHARGE)
+        overrun = overrun if over is NOTHING else overrun.plus(over)
+        self.charges[account] = Charge(had.plus(spent), overrun)
 
 
 def _may_answer_later(event: Decided) -> bool:

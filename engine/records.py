@@ -29,7 +29,9 @@ LONGEST = 4_000
 # As of Python's zlib: small tables, which are copied at each commit, and a window of 8 kB.
 _BITS, _MEMORY, LEVEL = -13, 5, 6
 # 16 bytes as events have them now, 32 as those of earlier schemas.
-_DIGEST = re.compile(rb'([:\[]"?)([0-9a-f]{64}|[0-9a-f]{32})(?![0-9a-f])')
+_ONE = rb"([0-9a-f]{32}(?:[0-9a-f]{32})?)(?![0-9a-f])"
+# In events after a colon alone: a pattern that begins with one letter is found three times sooner.
+_OF_EVENTS, _OF_TEXTS = re.compile(rb'(:"?)' + _ONE), re.compile(rb'([:\[]"?)' + _ONE)
 # Stand for a digest of 16 and of 32 bytes; JSON never has them.
 _GAPS = {32: b"\0", 64: b"\1"}
 _GAP = re.compile(rb"[\0\1]")
@@ -84,7 +86,7 @@ class Record:
             before = micro
             if event.spent is not NOTHING:
                 spent = spent.plus(event.spent)
-        self._put(found)
+        self._put(found, _OF_EVENTS)
         self._micro, self._spent = before, spent
 
     def keep(self, row: Row) -> int | None:
@@ -98,16 +100,16 @@ class Record:
             base = self._texts.get(row.stem.key, row.stem.key.hex())
             entry = [base, *row.stem.part, text]
         place = self._texts[row.key] = self._entries
-        self._put([entry])
+        self._put([entry], _OF_TEXTS)
         return place
 
-    def _put(self, entries: list[list[Any]]) -> None:
+    def _put(self, entries: list[list[Any]], digests: re.Pattern[bytes]) -> None:
         if not entries:
             return
-        self._entries += len(entries)
         text = orjson.dumps(entries)[1:-1]
+        self._entries += len(entries)
         self._size += len(text)
-        self._new.append(text)
+        self._new.append(self._without(digests, text) if self._small else text)
         self.is_full = self.is_full or self._size >= MOST
 
     def row(self) -> RecordRow:
@@ -115,16 +117,21 @@ class Record:
         text = b",".join((b"", *self._new) if self._begun else self._new)
         self._begun = True
         self._new.clear()
-        self._out += self._deflate.compress(_DIGEST.sub(self._taken, text) if self._small else text)
+        self._out += self._deflate.compress(text)
         rest = (self._deflate if self.is_full else self._deflate.copy()).flush()
         head = bytes((_FORM,)) + number(len(self._digests))
         body = b"".join((head, self._digests, self._out, rest))
         self.is_full = self.is_full or len(body) >= FULL
         return RecordRow(self.id, *self._spent, body)
 
-    def _taken(self, found: re.Match[bytes]) -> bytes:
-        self._digests += bytes.fromhex(found[2].decode())
-        return found[1] + _GAPS[len(found[2])]
+    def _without(self, digests: re.Pattern[bytes], text: bytes) -> bytes:
+        parts = digests.split(text)  # what is before one, its first letters, itself, and so on
+        if len(parts) == 1:
+            return text
+        found = parts[2::3]
+        self._digests += bytes.fromhex(b"".join(found).decode())
+        parts[2::3] = [_GAPS[len(digest)] for digest in found]
+        return b"".join(parts)
 
 
 def _is_encodable(text: str) -> bool:

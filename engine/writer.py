@@ -9,8 +9,9 @@ A store that is gone with its process has nothing to lose: there a commit is pac
 and its row is written when somebody reads (`reading`), or the record is full.
 """
 
+import math
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,13 +72,15 @@ class Packed:
         """Whether a record is full, which is not added to any more."""
         return bool(self._rows)
 
-    def add(self, db: sqlite3.Connection, job: Job) -> None:
+    def add(
+        self, db: sqlite3.Connection, run: str, events: Sequence[Stamped], texts: Sequence[Row]
+    ) -> None:
         """Raises TypeError or ValueError on what has no form in JSON."""
-        record = self._open.get(job.run)
-        if record is None and job.events:
-            id_ = first_id(db, job.run) | job.events[0].number
-            record = self._open[job.run] = Record(id_, self._level)
-        for text in job.texts:
+        record = self._open.get(run)
+        if record is None and events:
+            id_ = first_id(db, run) | events[0].number
+            record = self._open[run] = Record(id_, self._level)
+        for text in texts:
             place = None if record is None else record.keep(text)
             if record is None or place is None:
                 self._texts.append(packed(text))
@@ -85,10 +88,10 @@ class Packed:
                 self._spots.append((text.key, record.id, place))
         if record is None:
             return
-        record.add([entry_of(one) for one in job.events])
-        self._touched[job.run] = record
+        record.add([entry_of(one) for one in events])
+        self._touched[run] = record
         if record.is_full:
-            self._full(job.run)
+            self._full(run)
 
     def _full(self, run: str) -> None:
         self._rows.append(self._touched.pop(run).row())
@@ -112,6 +115,21 @@ class Packed:
     def close(self, run: str) -> None:
         """The run's record is not gone on with."""
         self._open.pop(run, None)
+
+
+def _parts(jobs: Sequence[Job]) -> Iterator[tuple[str, list[Stamped], Sequence[Row]]]:
+    """Run, events and texts of the jobs in order; those of one run on end together, while they have no texts."""
+    run, events = "", list[Stamped]()
+    texts: Sequence[Row] = ()
+    for job in jobs:
+        if job.run == run and not job.texts and len(events) + len(job.events) <= JOINED:
+            events += job.events
+        else:
+            if run:
+                yield run, events, texts
+            run, events, texts = job.run, [*job.events], job.texts
+    if run:
+        yield run, events, texts
 
 
 class Writer:
@@ -173,8 +191,7 @@ class Writer:
         elif self._dead is not None:
             raise self._dead
         elif not job.done:
-            with anyio.CancelScope(shield=True):
-                await job.written.wait()
+            await _through(job.written)
         if job.error is not None:
             raise job.error
 
@@ -262,8 +279,8 @@ class Writer:
         sound = [job for job in batch if job.error is None]
         endings = [(job.run, job.ending) for job in sound if job.ending is not None]
         try:
-            for job in sound:
-                self._packed.add(db, job)
+            for part in _parts(sound):
+                self._packed.add(db, *part)
             if not self._late or self._packed.is_long or endings:
                 write(db, *self._packed.taken(), endings)
         except (
@@ -287,3 +304,14 @@ class Writer:
             job.done = True
             if job.then is not None:
                 job.then(job)
+
+
+async def _through(written: anyio.Event) -> None:
+    """Wait for it, cancelled or not. There is a scope only for who is cancelled: one takes as long as a wait."""
+    try:
+        await written.wait()
+    except anyio.get_cancelled_exc_class():
+        with anyio.CancelScope(shield=True):
+            await written.wait()
+        if anyio.current_effective_deadline() > -math.inf:
+            raise  # by asyncio itself, which says it once; a scope says it again at the next await

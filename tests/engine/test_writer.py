@@ -1,17 +1,22 @@
 """The one writer of a store: who shares a commit, and what happens when its thread dies."""
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 
 from podium.engine import writer as module
 from podium.engine.database import DiskError, connect, connect_memory, write
 from podium.engine.event import CallWaits, Decided, Scored
+from podium.engine.journal import Journal
 from podium.engine.store import RunRecord, Store
+from podium.engine.testing.loop import cancel_natively, uncancel
 from podium.engine.writer import Job, Writer
 
 # Many times what it takes; a waiter that nobody wakes is shielded, so that only another thread can give up on it.
@@ -101,6 +106,79 @@ async def test_a_commit_that_is_broken_off_is_taken_for_written_by_nobody(
             for job in jobs:
                 tasks.start_soon(waits, writer, job)
     assert sorted(ends) == ["DiskError", "KeyboardInterrupt"]
+
+
+def held_up(monkeypatch: pytest.MonkeyPatch) -> tuple[Event, Event]:
+    """Whether the thread has come to a write, and what lets it go on."""
+    there, go = Event(), Event()
+
+    def slow(*of: Any) -> None:
+        there.set()
+        go.wait(BOUND_S)
+        write(*of)
+
+    monkeypatch.setattr(module, "write", slow)
+    return there, go
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_a_commit_that_is_cancelled_returns_once_it_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, go = held_up(monkeypatch)
+    returned = False
+
+    async def commits(journal: Journal, scope: anyio.CancelScope) -> None:
+        nonlocal returned
+        with scope:
+            await journal.commit([Decided("main", "n", 1)])
+            assert len(list(store.events("r1"))) == 1
+            returned = True
+            await anyio.lowlevel.checkpoint()
+            pytest.fail("the scope is cancelled")
+
+    with closing(Store.open(tmp_path / "runs.db")) as store:
+        journal, scope = store.create(RunRecord("r1", "main", 0.0, "run")), anyio.CancelScope()
+        async with store.writing(), anyio.create_task_group() as tasks:
+            tasks.start_soon(commits, journal, scope)
+            await anyio.to_thread.run_sync(there.wait, BOUND_S)
+            scope.cancel()
+            for _ in range(5):
+                await anyio.lowlevel.checkpoint()
+            assert not returned
+            go.set()
+        assert returned
+        await journal.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_cancellation_that_is_said_once_is_raised_once_the_commit_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, go = held_up(monkeypatch)
+    cancel: list[Callable[[], None]] = []
+
+    async def commits(journal: Journal) -> None:
+        cancel.append(cancel_natively())
+        try:
+            await journal.commit([Decided("main", "n", 1)])
+            pytest.fail("nobody said that it was cancelled")
+        except anyio.get_cancelled_exc_class():
+            assert len(list(store.events("r1"))) == 1
+            uncancel()
+
+    with closing(Store.open(tmp_path / "runs.db")) as store:
+        journal = store.create(RunRecord("r1", "main", 0.0, "run"))
+        async with store.writing(), anyio.create_task_group() as tasks:
+            tasks.start_soon(commits, journal)
+            await anyio.to_thread.run_sync(there.wait, BOUND_S)
+            cancel[0]()
+            for _ in range(5):
+                await anyio.lowlevel.checkpoint()
+            go.set()
+        await journal.close()
 
 
 @pytest.mark.anyio
