@@ -150,6 +150,7 @@ def _rule(
             place,
             secondary=_task_label(draft, task),
             help=_OUTSIDE if task is _PART else "give the task a `verify`",
+            about=_lacking(task),
         )
     if "passed" in asked and not _passes(task):
         _no_pass(evaluator, draft, "`passed` is never true here", place, task)
@@ -181,7 +182,15 @@ def _no_verifier(
         place,
         secondary=_task_label(draft, task),
         help=f"{give}, or write `by = {_some_verifier(evaluator)}` here",
+        about=_lacking(task),
     )
+
+
+def _lacking(task: Task | None) -> str:
+    """What a task lacks is one mistake, however many steps ask for it."""
+    if task is None or task is _PART:
+        return ""
+    return f"{'pass' if task.verify is not None else 'verify'} of task {task.name}"
 
 
 def _some_verifier(evaluator: Evaluator) -> str:
@@ -199,6 +208,7 @@ def _no_pass(evaluator: Evaluator, draft: Draft, why: str, place: Place, task: T
         secondary=_task_label(draft, task),
         help=(_OUTSIDE if task is _PART else "give the task a rule, `pass = score >= 1`")
         + (", or write `accept = score >= 0.8`" if code == "E217" else ""),
+        about=_lacking(task),
     )
 
 

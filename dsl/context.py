@@ -143,7 +143,7 @@ class Context(Protocol):
     ) -> None:
         """Report a mistake. instead: the one name that was probably meant by the name at place.
 
-        about: a name that nothing has; of all uses in a file only the first is told.
+        about: a name that nothing has, or what a task lacks; of all uses in a file only the first is told.
         """
         ...
 

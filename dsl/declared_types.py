@@ -7,6 +7,7 @@ from .context import Context
 from .names import did_you_mean
 from .program import OutputField
 from .quantity import Scalar
+from .source import Place
 from .types import ANY, BOOL, TEXT, WRITTEN, ListOf, Number, Type, Words, either
 from .values import BAD, Items, Schema, Scope, Value, type_of
 
@@ -27,14 +28,34 @@ def declared_type(context: Context, kind: syntax.Type | None, scope: Scope) -> T
     match kind:
         case None:
             return ANY
+        case syntax.TypeLiteral(value=value) if value in WRITTEN:
+            return _in_quotes(context, value, scope.place(kind.span))
         case syntax.TypeLiteral(value=value):
             return Words((value,), quoted=True)
         case syntax.TypeList(item=item):
             return ListOf(declared_type(context, item, scope))
         case syntax.TypeUnion(options=several):
-            return _union([declared_type(context, option, scope) for option in several])
+            return _union([_option(context, option, scope) for option in several])
         case syntax.TypeName():
             return _named(context, kind, scope)
+
+
+def _option(context: Context, kind: syntax.Type, scope: Scope) -> Type:
+    """One of several: there, what stands in quotes is always a word to choose."""
+    if isinstance(kind, syntax.TypeLiteral):
+        return Words((kind.value,), quoted=True)
+    return declared_type(context, kind, scope)
+
+
+def _in_quotes(context: Context, name: str, place: Place) -> Type:
+    context.error(
+        "E120",
+        f'`"{name}"` is a choice of that one word; a type stands without quotes',
+        place,
+        help=f"write `{name}`",
+        instead=name,
+    )
+    return ANY
 
 
 def _union(several: list[Type]) -> Type:

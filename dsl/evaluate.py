@@ -137,7 +137,7 @@ class Evaluator:
                 self._depth -= 1
             if found is not None:
                 return found
-        if FAULT in options(want) and (found := faults.fault(self, expr, scope)) is not None:
+        if FAULT in options(want) and (found := faults.fault(self, expr, scope, want)) is not None:
             return found
         before = self._errors
         value = self.raw(expr, scope, want)

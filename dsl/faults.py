@@ -14,7 +14,7 @@ from .names import did_you_mean, near
 from .reading import amount
 from .source import Place
 from .tried import Fault
-from .types import CALLS, SHARE, TIME, either
+from .types import CALLS, FAULT, SHARE, TIME, Type, either
 from .values import BAD, Scope, Unknown, Value
 
 
@@ -71,13 +71,16 @@ FAULTS: Mapping[str, FaultSpec] = {
 }
 
 
-def fault(context: Context, expr: syntax.Expr, scope: Scope) -> Value | None:
+def fault(context: Context, expr: syntax.Expr, scope: Scope, want: Type) -> Value | None:
     """The fault that expr names; None where it has no form of one, and is a value to be looked up."""
     match expr:
         case syntax.Call(function=syntax.Name() as name, args=args):
             return _named(context, name, args, scope, scope.place(expr.span))
         case syntax.Name(name=name) if name not in scope.locals:
             return _named(context, expr, (), scope, scope.place(expr.span))
+        case syntax.ListExpr() if want == FAULT:
+            context.error("E120", "a fault is wanted here, not a list", scope.place(expr.span))
+            return BAD
         case _:
             return None
 

@@ -7,6 +7,7 @@ from .conditions import only
 from .context import Bound, Context
 from .convert import flow_of
 from .kinds import CONDITION_NAMES
+from .lookup import astray
 from .names import did_you_mean, near
 from .problem import Label
 from .program import (
@@ -46,15 +47,29 @@ def chain(context: Context, expr: syntax.Then, scope: Scope) -> Value:
         first = first.first
     exprs.append(first)
     steps: list[Flow] = []
+    meets = True
     for step_expr in reversed(exprs):
         place = scope.place(step_expr.span)
-        step = flow_of(context.value(step_expr, scope, FLOW), place)
+        if steps and is_unwrapped(steps[-1]) and _is_list(step_expr):
+            astray(context, step_expr, scope)  # `parallel -> [a, b]` is told already
+            step = stand_in("list", place)
+        else:
+            step = flow_of(context.value(step_expr, scope, FLOW), place)
         if steps and is_unwrapped(steps[-1]):
             step = step if is_unwrapped(step) else stand_in(step.label, place)
         elif not _meets(context, steps, step, place):
+            meets = False
             step = stand_in(step.label, place)
         steps.append(step)
-    return Then("then", scope.place(expr.span), tuple(steps))
+    whole = scope.place(expr.span)
+    # Any of its steps may be the wrong one, so nothing is sure of what the chain takes and gives.
+    return Then("then", whole, tuple(steps)) if meets else stand_in("then", whole)
+
+
+def _is_list(expr: syntax.Expr) -> bool:
+    while isinstance(expr, syntax.Paren):
+        expr = expr.inner
+    return isinstance(expr, syntax.ListExpr)
 
 
 def _meets(context: Context, before: list[Flow], step: Flow, place: Place) -> bool:
@@ -95,6 +110,8 @@ def _bridge(shape: Shape, before: Shape) -> str:
 
 def _parallel(context: Context, bound: Bound) -> Value:
     branches = _branches(context, bound)
+    if not branches:
+        return stand_in("parallel", bound.place)
     stop = bound.value("stop")
     passes = 1 if as_word(stop, "none") == "first_pass" else None
     if isinstance(stop, Policy):
@@ -139,6 +156,7 @@ def _is_stand_in(flow: Flow) -> bool:
 
 
 def _branches(context: Context, bound: Bound) -> tuple[Branch, ...]:
+    """What runs side by side; empty after E112, as a list may have been meant."""
     listed, place = bound.wrapped, bound.wrapped_at
     if not isinstance(listed, Items):
         if bound.lacks("n") and bound.inner_is_sure:
@@ -148,11 +166,11 @@ def _branches(context: Context, bound: Bound) -> tuple[Branch, ...]:
                 bound.place,
                 help="write `parallel(3) of …`, or give a list: `parallel of [a, b]`",
             )
+            return ()
         return (Branch(as_int(bound.value("n")), flow_of(bound.wrapped, bound.wrapped_at)),)
     branches = tuple(_counted(item, place) for item in listed.items)
     if not branches:
         context.error("E112", "an empty list runs nothing", place)
-        return (Branch(1, stand_in("parallel", place)),)
     total = sum(branch.count for branch in branches)
     exact = all(not isinstance(i, Counted) or i.count is not None for i in listed.items)
     if bound.known("n") and bound.inner_is_sure and exact and as_int(bound.value("n")) != total:

@@ -63,7 +63,7 @@ def name(context: Context, expr: syntax.Name, scope: Scope, want: Type) -> Value
         and BOOL not in options(want)
     ):
         return literal == "true"
-    if expr.name not in scope.module.file.lost:
+    if not scope.module.file.lost & {expr.name, "*"}:
         _unknown(context, expr, scope, want)
     return BAD
 

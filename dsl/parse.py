@@ -81,10 +81,12 @@ class _Read(NamedTuple):
             imports = self.tokens[0].type != "KIND"
             named = self.tokens if imports else self.tokens[1:2]
             yield from (str(token) for token in named if token.type == "NAME")
-            if self.tokens[0].type in ("IMPORT", "FROM"):
-                yield ""  # any name may have been meant
         if self.problems:
             yield from self._swallowed()
+            if self._is_import:
+                yield from ("", "*")  # any name may have been meant
+            if self.tokens[0].type == "STRING" and self.tokens[0].strip('"') in KINDS:
+                yield from (str(token) for token in self.tokens[1:2])
         if (
             self.problems
             and self.tokens[0].type == "KIND"
@@ -110,11 +112,19 @@ class _Read(NamedTuple):
                 yield from _DECLARED.findall(token)
 
     @property
+    def _is_import(self) -> bool:
+        first = self.tokens[0]
+        meant = first.type == "NAME" and near(first, ("from", "import"))
+        return bool(meant) or first.type in ("IMPORT", "FROM")
+
+    @property
     def _is_named(self) -> bool:
         """Whether a name stands behind the kind, and is whole: that of `role my-writer {` is not."""
         named, behind = self.tokens[1:2], self.tokens[2:3]
         if [t.type for t in named] != ["NAME"] or any(t.type in _IN_NAMES for t in behind):
             return False
+        if self.tokens[0] == "flow" and any(t.type == "COLON" for t in behind):
+            return False  # `flow fn: int) = …` may be `flow f(n: int) = …`
         at = begin(named[0])
         return all(p.code != "T024" or p.place.span.start != at for p in self.problems)
 

@@ -32,7 +32,7 @@ class Problem:
     """One mistake. code is stable (`E201`); message is one sentence without a full stop.
 
     label is what stands under the caret; help says what to write instead. about: a name that nothing has,
-    which is one mistake wherever it is used.
+    or what a task lacks, which is one mistake wherever it is used.
     """
 
     code: str

@@ -388,7 +388,7 @@ class Import:
 class File:
     """lost: names of declarations that could not be read; what uses one of them is not to blame.
 
-    An empty name among them is that of a declaration without one.
+    An empty name among them is that of a declaration without one, `*` all that an import may have brought.
     """
 
     edition: int | None

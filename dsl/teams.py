@@ -143,6 +143,8 @@ def _disagree(context: Context, bound: Bound, members: Sequence[Member], counted
 
 def _agents(context: Context, bound: Bound) -> tuple[Member, ...] | None:
     if bound.lacks("n"):
+        if "members" in bound.unsure:
+            return None
         context.error(
             "E112",
             "`team` needs to know how many",
