@@ -1,0 +1,7 @@
+"""What statistics need, looked for before anything else of them loads, so that what is missing is told in words."""
+
+from importlib.util import find_spec
+
+for name in ("numpy", "scipy"):
+    if find_spec(name) is None:
+        raise ModuleNotFoundError(f"statistics need {name}: pip install 'podium[stats]'", name=name)
