@@ -50,7 +50,7 @@ def chain(context: Context, expr: syntax.Then, scope: Scope) -> Value:
     meets = True
     for step_expr in reversed(exprs):
         place = scope.place(step_expr.span)
-        if steps and is_unwrapped(steps[-1]) and _is_list(step_expr):
+        if steps and is_unwrapped(steps[-1]) and _is_wrapped(step_expr):
             astray(context, step_expr, scope)  # `parallel -> [a, b]` is told already
             step = stand_in("list", place)
         else:
@@ -66,10 +66,12 @@ def chain(context: Context, expr: syntax.Then, scope: Scope) -> Value:
     return Then("then", whole, tuple(steps)) if meets else stand_in("then", whole)
 
 
-def _is_list(expr: syntax.Expr) -> bool:
+def _is_wrapped(expr: syntax.Expr) -> bool:
+    """Whether expr makes sense behind `of` and not behind `->`: a list, or a count in parentheses."""
     while isinstance(expr, syntax.Paren):
         expr = expr.inner
-    return isinstance(expr, syntax.ListExpr)
+    counted = isinstance(expr, syntax.Of) and isinstance(expr.wrapper, syntax.Paren)
+    return counted or isinstance(expr, syntax.ListExpr)
 
 
 def _meets(context: Context, before: list[Flow], step: Flow, place: Place) -> bool:

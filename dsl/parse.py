@@ -17,6 +17,7 @@ from . import syntax as s
 from .kinds import KINDS
 from .lex import MOST_CHARACTERS, MOST_SLOTS, MOST_TOKENS, STARTERS, Lexed, begin, end, lex
 from .mistake import is_unindented_field, is_unknown_kind, unindented
+from .names import near
 from .piece import expression, pieces
 from .problem import MOST_REPORTS, Problem, first, whole
 from .source import Place, Source, Span
@@ -73,6 +74,12 @@ class _Read(NamedTuple):
     def is_field(self) -> bool:
         """Whether it is none, but a field that stands in column 1."""
         return is_unindented_field(self.tokens)
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether a word in column 1 has cut it off from the declaration above: a field, or what holds its `}`."""
+        told = any(p.code == "T030" for p in self.problems[:1])
+        return self.is_field or (told and any(t.type == "RBRACE" for t in self.tokens))
 
     @property
     def lost(self) -> Iterator[str]:
@@ -159,7 +166,7 @@ def _mended(read: Sequence[_Read]) -> Iterator[_Read]:
             told = unindented(item.problems[0].place.source, item.tokens[0])
             item = item._replace(problems=[told, *item.problems[1:]])
         cut = item.problems and item.problems[-1].code == "T010"
-        torn = bool(cut and after is not None and after.is_field)
+        torn = bool(cut and after is not None and after.is_torn)
         if torn:
             item = item._replace(entries=NOTHING, problems=item.problems[:-1])
         yield item

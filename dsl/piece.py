@@ -56,6 +56,10 @@ class Piece:
 
     def read(self, room: int = MOST_REPORTS) -> tuple[Outcome, list[Mistake]]:
         """What was read, and what is wrong; what is beyond room is not explained."""
+        outcome, mistakes = self._all(room)
+        return outcome, list(_apart(self.source.text, mistakes))
+
+    def _all(self, room: int) -> tuple[Outcome, list[Mistake]]:
         kind = unknown_kind(self.source, self.tokens, explained=room > 0)
         if kind is not None and room <= 0:
             return None, [Mistake(kind)]
@@ -123,6 +127,27 @@ def _mends(problem: Problem, scene: _Scene, others: Counter[tuple[str, str]]) ->
         return True
     starts = [finding.problem.place.span.start for finding in left]
     return problem.code in SURE and min(starts) >= scene.behind
+
+
+def _apart(text: str, mistakes: Sequence[Mistake]) -> Iterator[Mistake]:
+    """Without what only a stray bracket lies before: in `flow f { = …` the `{` and the `=` are one mistake."""
+    last: Span | None = None
+    for mistake in mistakes:
+        problem = mistake.finding.problem
+        opened = [label.place.span for label in problem.secondary if problem.code == "T010"]
+        if last is None or not any(
+            _only_brackets(text, *sorted((last, span), key=lambda s: s.start))
+            for span in (problem.place.span, *opened)
+        ):
+            yield mistake
+        last = problem.place.span
+
+
+def _only_brackets(text: str, first: Span, second: Span) -> bool:
+    """Whether nothing but brackets, and one at least, stands between two places, or is one of them."""
+    between = text[first.end : second.start]
+    at = text[first.start : first.end] + text[second.start : second.end]
+    return not between.strip(" \t\n()[]{}") and any(c in "()[]{}" for c in between + at)
 
 
 def _key(finding: Finding) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from podium.dsl.source import Source, Span
 
 TASK = 'task t { statement = "2 + 2?"  verify = exact("4") }\n'
 ROLES = "from std.roles import reviser\n"
+MERGER = "from std.roles import merger\n"
 
 
 def problems(text: str) -> list[Problem]:
@@ -65,6 +66,21 @@ ONCE = [
     ("T002", 1, "from std.roles import *\nflow a = parallel(2) of agent -> merger"),
     ("E105", 1, "flow a = team(big-model)"),
     ("E105", 1, "flow a(until: Conditionx = round >= 3) = agent"),
+    ("E105", 1, "flow a(k: nosuch = round >= 3) = parallel(k) of agent"),
+    ("E120", 1, 'flow a(until: "Condition" = round >= 3) = team(2, until = until)'),
+    ("T002", 1, '"flow" a(n: int) = team(n)\nflow b = a(3)'),
+    ("T013", 1, "flow an: int) = team(n)\nflow b = a(3)"),
+    ("T002", 1, "from std.roles import merger, , debater\nflow a = agent -> reviser"),
+    ("T030", 1, "fromx std.roles import merger, reviser\nflow a = agent -> reviser"),
+    # shapes
+    ("E213", 1, "flow a = parallel -> [agent, agent] -> vote"),
+    ("E213", 1, "flow a(k: int) of inner = parallel -> (k) of inner -> best"),
+    ("E204", 2, f"{MERGER}flow a = parallel(2) of agent -> repeat(2) of (agent -> top(2)) -> merger"),
+    ("E112", 2, f"{MERGER}flow a = parallel(2) of agent -> parallel of agent -> merger"),
+    ("E111", 1, "flow a = team(Members = [1 of agent])"),
+    ("E209", 2, 'task t { statement = "2?" }\nrun a { task = t  flow = parallel(2, stop = first_pass) of agent }\n'
+        "run b { task = t  flow = parallel(2) of agent -> best }"),
+    ("E120", 2, "test q {\n  given = [[outage(3s), busy(1m)]]\n  flow = agent\n}"),
     # form
     ("T010", 1, 'task t { statement = "2?" (  verify = exact("4") }'),
     ("T010", 1, 'task t { statement = "2?"  verify = exact([) }'),
@@ -74,6 +90,9 @@ ONCE = [
     ("T013", 1, 'task repair (\n  statement = "2?"\n  verify = exact("4")\n}'),
     ("T030", 2, f'run m {{\nflow = agent\n  task = t\n}}\n{TASK}'),
     ("T021", 1, "flow a = team(3 | rounds = 2)"),
+    ("T002", 1, "flow a { = agent"),
+    ("T011", 2, 'role w {\n  prompt = } "Hi."\n}'),
+    ("T030", 3, 'role w {\n  prompt = "Hi."\nof }'),
     ("T010", 1, 'role w { prompt = """{{ task.name } {{ attempt.answer }}""" }\nflow a = agent -> w'),
 ]  # fmt: skip
 
@@ -141,9 +160,11 @@ def planted(text: str) -> Iterator[str]:
         return text[: span.start] + new + text[span.end :]
 
     for token in lex(text).tokens:
+        yield from (put(Span(begin(token), begin(token)), f"{bracket} ") for bracket in "()[]{}")
         span, word = Span(begin(token), end(token)), str(token)
         yield from (put(span, ""), put(span, f"{word} {word}"))
         if word.isidentifier():
+            yield put(span, f"{word[:1]}{word[2:3]}{word[1:2]}{word[3:]}")
             yield from (put(span, f"{word}x"), put(span, f'"{word}"'), put(span, word.capitalize()))
         if token.type == "STRING":
             yield from (put(span, f"'{word[1:-1]}'"), put(span, word[1:-1]))
@@ -178,4 +199,4 @@ def test_one_mistake_anywhere_is_one_report() -> None:
     files = [ROOT / "examples/tests.team", *sorted(ROOT.glob("stdlib/*.team"))]
     texts = [text for path in files for text in planted(path.read_text("utf-8"))][::EVERY]
     several = [text for text in texts if len(problems(text)) > 1]
-    assert len(several) <= len(texts) * 0.01, f"{len(several)} of {len(texts)}:\n{several[:5]}"
+    assert not several, f"{len(several)} of {len(texts)}:\n{several[:5]}"
