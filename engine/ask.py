@@ -107,9 +107,8 @@ async def _answer(here: Here, call: Call, mark: str) -> Reply:
 
 
 def _close(here: Here, mark: str) -> None:
-    for cause in here.causes:
-        if isinstance(cause, Guard):
-            cause.open.pop(mark)
+    for guard in here.guards:
+        guard.open.pop(mark)
 
 
 def _no_answer(here: Here, mark: str, *why: str) -> None:

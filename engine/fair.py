@@ -52,12 +52,11 @@ class Group(Generic[W]):
     queue: list[W] = field(default_factory=list[W])
 
     def prune(self) -> None:
-        """Forget members that do not wait, the oldest first, once there are many: they come back level."""
-        if len(self.members) > self.most:
-            idle = [name for name, member in self.members.items() if not member.entry]
-            for name in idle[:-REMEMBERED]:
-                del self.members[name]
-            self.most = 2 * max(REMEMBERED, len(self.members))
+        """Forget members that do not wait, the oldest first, as there are too many: they come back level."""
+        idle = [name for name, member in self.members.items() if not member.entry]
+        for name in idle[:-REMEMBERED]:
+            del self.members[name]
+        self.most = 2 * max(REMEMBERED, len(self.members))
 
 
 @dataclass(slots=True, eq=False)
@@ -129,7 +128,8 @@ class Turns(Generic[W]):
             member.service += tokens
             if member.entry:
                 self._enter(group, member)
-            group.prune()
+            if len(group.members) > group.most:
+                group.prune()
             group = member
 
     def forget(self, path: Sequence[str]) -> None:

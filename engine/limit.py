@@ -54,12 +54,17 @@ async def limited(
     try:
         with guard.scope:
             guard.check()
-            ended = await settle(replace(here, account=name, causes=(*here.causes, guard)), body)
+            ended = await settle(_inside(here, name, guard), body)
     finally:
         here.world.pausing.pop(name, None)
     if ended is None or guard.ended is not None:
         ended = await _cancelled(here, guard)
     return await _closed(here, guard, ended)
+
+
+def _inside(here: Here, account: str, guard: Guard) -> Here:
+    causes, guards = (*here.causes, guard), (*here.guards, guard)
+    return replace(here, account=account, causes=causes, guards=guards)
 
 
 def _guard(here: Here, account: str, policy: OnExhausted, seconds: float | None) -> Guard:

@@ -145,7 +145,7 @@ class Here:
     """A node's place: address, account, the task at hand, what may cancel it (outermost first).
 
     branches: how many parallel forms are around it. round: of the nearest repeat or team, 0 outside. port: where
-    a team reads what its neighbours found.
+    a team reads what its neighbours found. guards: the budgets among the causes, which each call asks for.
     """
 
     walk: Walk
@@ -156,6 +156,7 @@ class Here:
     branches: int = 0
     round: int = 0
     port: Port | None = None
+    guards: tuple[Guard, ...] = ()
 
     @property
     def world(self) -> World:
@@ -180,10 +181,6 @@ class Here:
                 found = cause
         return found
 
-    @property
-    def guards(self) -> tuple[Guard, ...]:
-        return tuple([cause for cause in self.causes if isinstance(cause, Guard)])
-
     def at(self, segment: str) -> "Here":
         """The place below this one; an empty segment is the same place."""
         if not segment:
@@ -197,6 +194,7 @@ class Here:
             self.branches,
             self.round,
             self.port,
+            self.guards,
         )
 
 
@@ -277,7 +275,9 @@ def _end(here: Here, ended: Ended) -> None:
     attempts = attempts_of(ended.value)
     first = best(attempts, here.task.better) if len(attempts) > 1 else next(iter(attempts), None)
     score = None if first is None else first.score
-    why = ended.reason or reason(ended.outcome, here.world.named)
+    why = ended.reason
+    if not (why or isinstance(ended.outcome, Passed | Finished)):  # most have none
+        why = reason(ended.outcome, here.world.named)
     how = word(ended.outcome), why, score, ended.began, ended.rounds_left
     here.recorder.emit(NodeEnded(here.address, *how))
 

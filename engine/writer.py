@@ -119,6 +119,9 @@ class Packed:
 
 def _parts(jobs: Sequence[Job]) -> Iterator[tuple[str, list[Stamped], Sequence[Row]]]:
     """Run, events and texts of the jobs in order; those of one run on end together, while they have no texts."""
+    if len(jobs) == 1:
+        yield jobs[0].run, jobs[0].events, jobs[0].texts
+        return
     run, events = "", list[Stamped]()
     texts: Sequence[Row] = ()
     for job in jobs:
