@@ -8,7 +8,7 @@ from ..harness import chosen, verifier
 from .problems import PROBLEMS, Problem
 
 _PROBLEM = Text("problem")
-_BYTES = Whole("bytes", 1, 60_000)
+_BYTES = Whole("bytes", 1, 30_000)
 _CONTROL = Truth("control")
 _SHIPPED = {name: (name, problem) for name, problem in PROBLEMS.items() if name != "control"}
 
@@ -20,7 +20,7 @@ def make(**args: Scalar) -> Task:
     """
     only(args, _PROBLEM, _BYTES, _CONTROL)
     if truth(args, _CONTROL):
-        return _task("control", PROBLEMS["control"], 60_000)
+        return _task("control", PROBLEMS["control"], 30_000)
     name, problem = chosen(args, "golf", _SHIPPED)
     return _task(name, problem, whole_number(args, _BYTES, default=size(problem.short)))
 

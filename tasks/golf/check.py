@@ -19,8 +19,8 @@ def main() -> None:
     asked, problem = exchange.asked(), exchange.problem()
     code = source.code(asked["text"]).strip("\n")
     size = len(code.encode())
-    if not code or size > source.MOST_BYTES:
-        exchange.invalid(f"the program has {size:,} bytes")
+    if why := source.too_long(code) or ("" if code else "there is no program"):
+        exchange.invalid(why)
         return
     keep: dict[str, Any] = asked.get("keep") or {"seed": os.urandom(16).hex(), "right": 0}
     draw = Random(keep["seed"])

@@ -14,8 +14,8 @@ _FUTURE = re.compile(r"^from __future__ import .*\n?", re.MULTILINE)
 def main() -> None:
     asked, problem = exchange.asked(), exchange.problem()
     code = source.code(asked["text"], problem["entry"])
-    if len(code) > source.MOST_BYTES:
-        exchange.invalid(f"the program has more than {source.MOST_BYTES:,} characters")
+    if why := source.too_long(code):
+        exchange.invalid(why)
         return
     try:
         files = {"solution.py": program(code, problem.get("before", ""), problem["entry"])}

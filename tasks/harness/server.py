@@ -23,11 +23,8 @@ def main() -> None:
     calls = sys.stdin.read().splitlines()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (
-        0,
-        1,
-        2,
-    ):  # what the candidate prints is no answer, and its input none of its business
+    # What the candidate prints is no answer, and its input none of its business.
+    for number in (0, 1, 2):
         os.dup2(nothing, number)
     for call in calls:
         print(json.dumps(answer(json.loads(call))), file=answers, flush=True)
@@ -38,9 +35,7 @@ def answer(call: dict[str, Any]) -> dict[str, Any]:
     try:
         args, named = decoded(call["args"]), decoded(call["named"])
         return {"id": call["id"], "value": encoded(function(call["of"])(*args, **named))}
-    except (
-        BaseException
-    ) as error:  # of whatever kind: a candidate's SystemExit ends a call, no test
+    except BaseException as error:  # a candidate's SystemExit too ends a call, and no test
         return {"id": call["id"], "error": type(error).__name__, "told": _told(error)}
 
 

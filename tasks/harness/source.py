@@ -10,8 +10,8 @@ from typing import Any
 _FENCE = re.compile(
     r"^(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
-# Longer programs hold tables of answers, and take long to look through.
-MOST_BYTES = 64_000
+# Of a program, as JSON: a verifier may ask for two dozen processes at once, each with a copy, in one MiB.
+_MOST_CHARACTERS = 30_000
 
 # Words for what each finds. A flag is a suspicion: honest programs may have one, and no score depends on it.
 _SUSPECT = {
@@ -43,6 +43,14 @@ def code(text: str, entry: str = "") -> str:
 def _clean(text: str) -> str:
     """text as it can be written to a file."""
     return text.replace("\r\n", "\n").encode("utf-8", "replace").decode()
+
+
+def too_long(*texts: str) -> str:
+    """What to say of texts that are more than may be handed in; empty where they are not."""
+    size = sum(len(json.dumps(text)) for text in texts)
+    return (
+        "" if size <= _MOST_CHARACTERS else f"there are more than {_MOST_CHARACTERS:,} characters"
+    )
 
 
 def defines(program: str, name: str) -> bool:

@@ -21,10 +21,8 @@ def main() -> None:
     except Misfit as error:
         exchange.invalid(str(error))
         return
-    if not used or len(used) > MOST_FILES or sum(map(len, used.values())) > source.MOST_BYTES:
-        exchange.invalid(
-            f"there are {len(used)} files of {problem['package']}/, or they are too long"
-        )
+    if why := source.too_long(*used.values()) or _number(len(used), problem["package"]):
+        exchange.invalid(why)
         return
     try:
         faults = tests.judge(asked, problem, problem["files"] | used)
@@ -35,6 +33,10 @@ def main() -> None:
         others = [f"hands in {path[:60]}" for path in sorted(given) if path not in used]
         flags = source.flags("\n".join(used.values()))
         _tell(faults, [*others, *flags, *tests.suspected(asked)])
+
+
+def _number(files: int, package: str) -> str:
+    return "" if 0 < files <= MOST_FILES else f"there are {files} modules of {package}/ in it"
 
 
 def handed_in(text: str, before: dict[str, str]) -> dict[str, str]:

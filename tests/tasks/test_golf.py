@@ -4,14 +4,17 @@ import contextlib
 import io
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 
 from podium.dsl.library import ArgumentError
 from podium.dsl.program import Compare
-from podium.tasks import golf
+from podium.tasks import golf, speedup
 from podium.tasks.golf.check import plain, wrong
 from podium.tasks.golf.problems import PROBLEMS
+from podium.tasks.speedup.check import FLOOR_S, compared
+from podium.tasks.speedup.problems import PROBLEMS as SLOW
 
 
 def opening(given: str) -> Callable[[int], io.StringIO]:
@@ -63,3 +66,45 @@ def test_blanks_at_the_ends_do_not_matter_and_all_else_does() -> None:
     assert not wrong(ran(), "1\n2")
     for more in ({"out": "1 \n 2"}, {"out": "1\n2\n3"}, {"code": 1}, {"ended": "wall"}, {"cut": 9}):
         assert wrong(ran(**more), "1\n2")
+
+
+# --- speedup -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_our_fast_function_gives_what_the_slow_one_gives(name: str) -> None:
+    problem = SLOW[name]
+    slow: dict[str, Any] = {}
+    fast: dict[str, Any] = {}
+    exec(problem.slow, slow)
+    exec(problem.fast, fast)
+    for seed in range(20):
+        args = problem.draw(Random(seed), seed / 1000)
+        assert fast[problem.entry](*args) == slow[problem.entry](*args)
+
+
+def test_times_are_compared_without_what_starting_takes() -> None:
+    ratios, floor = compared([0.1, 0.1, 0.1], [0.5, 0.7, 0.3], [0.2, 0.4, 0.3])
+    assert ratios == pytest.approx([4, 2, 1])
+    assert floor == FLOOR_S
+
+
+def test_what_cannot_be_told_from_nothing_counts_as_so_much() -> None:
+    ratios, floor = compared([0.1, 0.12, 0.08], [0.5, 0.5, 0.05], [0.1, 0.01, 0.2])
+    assert floor == pytest.approx(0.04)
+    assert ratios == pytest.approx([10, 10, 0.4])
+    control, _ = compared([0.1, 0.1, 0.1], [0.1, 0.101, 0.1], [0.01, 0.1, 0.1])
+    assert control == [1, 1, 1]
+
+
+@pytest.mark.parametrize("times", [1, 1.1, 0, -3, True, "fast", float("nan")])
+def test_a_target_within_chance_is_refused(times: Any) -> None:
+    with pytest.raises(ArgumentError, match="times"):
+        speedup.make(times=times)
+    assert speedup.make(times=3).pass_rule == Compare("score", ">=", 3.0)
+
+
+def test_a_speed_is_measured_alone_and_the_best_once_more() -> None:
+    verifier = speedup.make().verify
+    assert verifier is not None
+    assert (verifier.inflight, verifier.finalists) == (1, 3)

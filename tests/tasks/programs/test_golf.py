@@ -42,6 +42,7 @@ CHEATS = {
     "without an end": "while 1:print(1)",
     "a longer right one before it": f"{RIGHT}\n```\nOr rather\n```\nprint(1)",
     "no Python": "1 to n, please",
+    "too long": "\x01" * 29_000,
 }
 
 
