@@ -1,6 +1,6 @@
 """The pipeline from text to `Program`, and nothing else."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from . import draft as drafts
@@ -145,6 +145,65 @@ def _staged(evaluator: Evaluator, main: Module, choice: Choice, noun: Noun) -> S
     return Staged(test, _program(evaluator, main, choice, free, used=used, default=default))
 
 
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """An experiment, and by arm the program of its runs: of all tasks, under the budget that each run has."""
+
+    experiment: Experiment
+    programs: Mapping[str, Program]
+
+
+def compile_experiment(
+    source: Source, library: Library, choice: Choice, arms: Container[str] | None = None
+) -> tuple[Arranged, tuple[Problem, ...]]:
+    """The experiment that choice.run names, else the file's only one, with the warnings.
+
+    arms: those whose programs are made; None makes all. choice.budget tightens each run's.
+    Raises ProgramError on any error.
+    """
+    files = Files(library)
+    main = files.load(source)
+    warnings = problems_of(files, main, runs=False)
+    if has_errors(warnings):
+        raise ProgramError(check(source, library))
+    evaluator = _evaluator(files, main, choice)
+    noun = _experiment(evaluator, main, choice.run)
+    made = trials.experiment(evaluator, noun)
+    _accepted(evaluator.problems, main)
+    programs = {
+        name: _arm(evaluator, main, choice, trials.arm_of(noun, made, (name, flow), noun.place))
+        for name, flow in made.arms
+        if arms is None or name in arms
+    }
+    notes = in_order([*warnings, *_accepted(evaluator.problems, main)], main)
+    return Arranged(made, programs), notes
+
+
+def _experiment(evaluator: Evaluator, main: Module, name: str | None) -> Noun:
+    nouns = {noun.name: noun for noun in _nouns(evaluator, main, "experiment")}
+    if name is None and len(nouns) == 1:
+        return next(iter(nouns.values()))
+    if name in nouns:
+        return nouns[name]
+    found = f"there is no experiment `{name}`"
+    if name is None:
+        found = "the file has several experiments" if nouns else "there is no experiment here"
+    help_ = f"choose {_names(list(nouns))}" if nouns else "write `experiment NAME { arms = … }`"
+    raise ProgramError((Problem("E110", found, whole(main.source), help=help_),))
+
+
+def _arm(evaluator: Evaluator, main: Module, choice: Choice, draft: Draft) -> Program:
+    if choice.default_model is not None:
+        draft = replace(draft, model=prices.listed(evaluator, choice.default_model))
+    refuse_later(evaluator, draft)
+    draft = drafts.within(draft, choice.budget, choice.by)
+    used, default = models(evaluator, main, draft, final=True)
+    if choice.allow is not None:
+        require(evaluator, choice.allow, draft, used, default_url=choice.default_url)
+    _accepted(evaluator.problems, main)
+    return _program(evaluator, main, choice, draft, used=used, default=default)
+
+
 def _nouns(evaluator: Evaluator, main: Module, *kinds: str) -> Iterator[Noun]:
     for declaration in main.declared.values():
         if declaration.kind in kinds:
@@ -235,10 +294,10 @@ def _tried(main: Module, declaration: syntax.Declaration) -> Problem:
             help=f"write `podium test {name} {declaration.name}`; a run of its flow alone is `-e`",
         )
     return Problem(
-        "E900",
-        f"`{declaration.name}` is an experiment, which is checked but does not run yet",
+        "E110",
+        f"`{declaration.name}` is an experiment, not a run",
         place,
-        help="run its flow by itself, with `-e`",
+        help=f"write `podium compare {main.source.name} {declaration.name}`; a run of a flow alone is `-e`",
     )
 
 

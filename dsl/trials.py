@@ -110,7 +110,17 @@ def _whole(
     place = flow.place if noun.kind == "experiment" else got.at("flow")
     at = got.at("each") if noun.kind == "experiment" else noun.place
     draft = Draft(noun.name, noun.place, flow, place, tasks, got.at("task"), None, budget, at)
+    if noun.kind == "experiment" and isinstance(most := got.value("each"), int):
+        draft = replace(draft, max_agents=most, cap_place=at)
     return finished(evaluator, draft, final=False).flow
+
+
+def arm_of(noun: Noun, made: Experiment, arm: tuple[str, Flow], tasks: Place) -> Draft:
+    """The run that an arm of an experiment stands for, with all the tasks and what each run may spend."""
+    name, flow = arm
+    title, place, whole = f"{made.name}_{name}", noun.place, Tasks(made.tasks)
+    draft = Draft(title, place, flow, flow.place, whole, tasks, None, made.budget, place)
+    return draft if made.agents is None else replace(draft, max_agents=made.agents)
 
 
 # --- tests ---------------------------------------------------------------------------------------

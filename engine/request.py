@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from podium.dsl import prices
-from podium.dsl.compile import Choice, compile_run
+from podium.dsl.compile import Choice, compile_experiment, compile_run
 from podium.dsl.library import Library
 from podium.dsl.model import Endpoint, EnvRef, Model, Price
 from podium.dsl.problem import Problem, ProgramError
@@ -51,7 +51,8 @@ class ModelChoice:
 class Request:
     """source: the text the run starts from. budget, by: caps from outside, which can only tighten.
 
-    texts: what the first life read, by name; empty before it.
+    texts: what the first life read, by name; empty before it. arm: of an experiment of the file, (its name, the
+    arm), in place of a run. row: the task that is run alone, from 0, of several.
     """
 
     source: Source
@@ -64,6 +65,8 @@ class Request:
     seed: int | None = None
     texts: tuple[Source, ...] = ()
     by: Clock | None = None
+    arm: tuple[str, str] | None = None
+    row: int | None = None
 
 
 def compiled(
@@ -85,7 +88,8 @@ def compiled(
         ]
         raise ProgramError(tuple(problems)) from None
     seed = program.seed if request.seed is None else request.seed
-    return replace(program, seed=seed), warnings
+    tasks = program.tasks if request.row is None else program.tasks[request.row :][:1]
+    return replace(program, seed=seed, tasks=tasks), warnings
 
 
 def _compiled(
@@ -108,7 +112,11 @@ def _compiled(
         default_url=default_url,
         allow=allow,
     )
-    return compile_run(request.source, library, choice)
+    if request.arm is None:
+        return compile_run(request.source, library, choice)
+    name, arm = request.arm
+    found, warnings = compile_experiment(request.source, library, replace(choice, run=name), (arm,))
+    return found.programs[arm], warnings
 
 
 def _priced(
@@ -178,6 +186,8 @@ def to_json(request: Request) -> dict[str, Any]:
         "seed": request.seed,
         "by": None if request.by is None else str(request.by),
         "texts": [_text(source) for source in request.texts],
+        "arm": None if request.arm is None else list(request.arm),
+        "row": request.row,
     }
 
 
@@ -197,6 +207,8 @@ def from_json(values: Mapping[str, Any]) -> Request:
         seed=values["seed"],
         texts=tuple(Source(**text) for text in values["texts"]),
         by=clock_of(values["by"]) if values.get("by") else None,
+        arm=(values["arm"][0], values["arm"][1]) if values.get("arm") else None,
+        row=values.get("row"),
     )
 
 

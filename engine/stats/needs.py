@@ -1,4 +1,4 @@
-"""What statistics need, looked for before anything else of them loads, so that what is missing is told in words."""
+"""What statistics need, looked for before any of them loads, so that what lacks is told in words."""
 
 from importlib.util import find_spec
 

@@ -2,7 +2,8 @@
 
 Each line: a distribution, runs n, best of k, the share of nominal 95 % bootstrap-t intervals that hold the truth
 beside the reference figure, the mean width. Exits 1 where a share is further from its figure than chance explains
-(three and a half standard errors of both). Then: pass@1, and how often equal arms are called different. Run by hand:
+(three and a half standard errors of both).
+Then: pass@1, and how often equal arms are called different. Run by hand:
 
     python tests/bench/bench_coverage.py [REPETITIONS]
 """

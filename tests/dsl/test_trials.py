@@ -7,6 +7,7 @@ from podium.dsl.compile import (
     Staged,
     Trials,
     check,
+    compile_experiment,
     compile_run,
     compile_tests,
     compile_trials,
@@ -180,12 +181,39 @@ def test_each_mistake_is_told_once_and_where_it_is(code: str, at: str, text: str
     assert told(text) == [(code, at)]
 
 
-def test_running_an_experiment_says_that_it_comes_later() -> None:
+def test_running_an_experiment_says_how_it_is_compared() -> None:
     text = "experiment q { arms = [writer, team(2)]  task = sum  each = 5 }"
     with pytest.raises(ProgramError) as caught:
         compile_run(Source("x.team", text + NOUNS), MemoryLibrary(), Choice(run="q"))
-    assert [p.code for p in caught.value.problems] == ["E900"]
-    assert "does not run yet" in caught.value.problems[0].message
+    assert [p.code for p in caught.value.problems] == ["E110"]
+    assert "`podium compare x.team q`" in caught.value.problems[0].help
+
+
+FREE = """
+model m { endpoint = openai("m", base_url = "https://models.example/v1")  price = none }
+experiment q { arms = { one = writer, many = parallel(4) of writer }  task = sum  each = [9k tokens] }
+"""
+
+
+def test_each_arm_of_an_experiment_is_a_program_under_its_budget() -> None:
+    found, _ = compile_experiment(Source("x.team", FREE + NOUNS), MemoryLibrary(), Choice())
+    assert found.experiment.name == "q"
+    assert {name: one.budget.tokens for name, one in found.programs.items()} == {
+        "one": 9_000,
+        "many": 9_000,
+    }
+    assert [one.name for one in found.programs.values()] == ["q_one", "q_many"]
+
+
+def test_an_arm_may_not_have_more_agents_than_each() -> None:
+    text = "experiment e { arms = [writer, parallel(8) of writer]  task = sum  each = 5 }"
+    assert told(text) == [("E305", "parallel(8) of writer")]
+
+
+def test_an_experiment_that_is_not_there_is_missed_by_name() -> None:
+    with pytest.raises(ProgramError) as caught:
+        compile_experiment(Source("x.team", FREE + NOUNS), MemoryLibrary(), Choice(run="p"))
+    assert "choose `q`" in caught.value.problems[0].help
 
 
 def test_running_a_test_says_how_it_is_tried() -> None:

@@ -1,0 +1,81 @@
+"""Plots of a comparison, as SVG or PNG. Needs `podium[report]`. Texts are drawn as they are, never as formulas."""
+
+# pyright: reportUnknownMemberType=false
+# Much of matplotlib's own types is open: `**kwargs`.
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..stats import mean_curve
+from .judge import Comparison
+from .trial import Point, Trial
+
+Form = Literal["svg", "png"]
+# The same text again for the same figures; the fonts of the reader draw it.
+_STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "podium",
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+}
+_STEPS = 200
+
+
+def intervals(found: Comparison, form: Form = "svg") -> bytes:
+    """Each arm's best of k, with its interval where there is one."""
+
+    def draw(axes: Axes) -> None:
+        names = [arm.name for arm in found.arms]
+        for row, arm in enumerate(found.arms):
+            axes.plot([arm.best], [row], "o", color=f"C{row}")
+            if arm.interval is not None:
+                axes.plot([arm.interval.low, arm.interval.high], [row, row], color=f"C{row}")
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.set_xlabel(f"best of {found.k}, {found.level:.0%} interval")
+
+    return _drawn(draw, form, height=1.2 + 0.4 * len(found.arms))
+
+
+def anytime(trials: Sequence[Trial], arms: Sequence[str], form: Form = "svg") -> bytes:
+    """The mean best score so far of each arm's runs against what they had spent: dollars, or tokens where free."""
+    priced = any(point.usd > 0 for one in trials for point in one.curve)
+
+    def spent(point: Point) -> float:
+        return point.usd if priced else float(point.tokens)
+
+    def draw(axes: Axes) -> None:
+        top = max((spent(p) for one in trials for p in one.curve), default=1.0)
+        at = np.linspace(0, top, _STEPS)
+        for row, arm in enumerate(arms):
+            curves = [
+                ([spent(p) for p in one.curve], [p.score for p in one.curve])
+                for one in trials
+                if one.arm == arm and one.curve
+            ]
+            axes.plot(
+                at, mean_curve(curves, at), drawstyle="steps-post", color=f"C{row}", label=arm
+            )
+        axes.set_xlabel("dollars spent by a run" if priced else "tokens used by a run")
+        axes.set_ylabel("mean best score so far")
+        axes.legend()
+
+    return _drawn(draw, form, height=3.6)
+
+
+def _drawn(draw: Callable[[Axes], None], form: Form, *, height: float) -> bytes:
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(7, height), layout="constrained")
+        draw(figure.add_subplot())
+        out = BytesIO()
+        figure.savefig(out, format=form, metadata={"Date": None} if form == "svg" else None)
+    return out.getvalue()
