@@ -408,6 +408,17 @@ def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]
     return None
 
 
+def _taken(waiting: Waiting) -> Grant:
+    """The grant that was decided, or the error raised."""
+    outcome = waiting.outcome
+    assert outcome is not None
+    if isinstance(outcome, Exception):
+        raise outcome
+    # No ring of the two: it would wait for the collector.
+    waiting.outcome, waiting.gone = None, True
+    return outcome
+
+
 class Admission:
     """The door that calls pass. Use it from one event loop."""
 
@@ -441,27 +452,18 @@ class Admission:
         # Behind another one it has to wait, as that one does; nothing else is there to decide.
         if self._queue.pools[waiting.pool].first() is waiting:
             self.turn()
-        try:
-            if waiting.outcome is None:
+        if waiting.outcome is None:
+            queued = {} if queued is None else queued
+            queued[waiting] = call
+            try:
                 tell(*self._why(waiting))
-                if queued is not None:
-                    queued[waiting] = call
                 await self._wait(waiting)
-        except BaseException:
-            self._withdraw(waiting)
-            raise
-        finally:
-            if queued is not None:
-                queued.pop(waiting, None)
-        outcome = waiting.outcome
-        assert outcome is not None
-        if isinstance(outcome, Exception):
-            raise outcome
-        waiting.outcome, waiting.gone = (
-            None,
-            True,
-        )  # no ring of the two: it would wait for the collector
-        return outcome
+            except BaseException:
+                self._withdraw(waiting)
+                raise
+            finally:
+                del queued[waiting]
+        return _taken(waiting)
 
     def refuse(self, waiting: Waiting, error: Exception) -> None:
         """Have the call of a task that waits raise error, unless something was decided on it."""

@@ -77,6 +77,10 @@ class Account:
     name: str
 
 
+def _moment(by: str | Clock | None) -> Clock | None:
+    return clock_of(by) if isinstance(by, str) else by
+
+
 def _quiet(_: str) -> None:
     pass
 
@@ -241,16 +245,15 @@ class Engine:
     ) -> Run:
         """Start a run; it is live, and in the store, on return.
 
-        program: the text of a .team file, or one compiled already: then request is what compiles it
-        again (`request.to_json`), and without it the run cannot be resumed. run, expression, task,
-        params, seed: as on the command line. budget, by: caps that only tighten. key: a second start with
-        the same key and account gives the first one's run. secrets: for this run alone.
-        fork: an earlier run, whose answers to the same requests are used again and cost nothing.
+        program: the text of a .team file, or one compiled already: then request is what compiles it again
+        (`request.to_json`), and without it the run cannot be resumed. run, expression, task, params, seed: as on
+        the command line. budget, by: caps that only tighten. key: a second start with the same key and account
+        gives the first one's run. secrets: for this run alone. fork: an earlier run, whose answers to the same
+        requests are used again and cost nothing.
 
-        Raises ProgramError (nothing was sent), CallError (an endpoint is down, a key is missing, a function
-        that `python("name")` names cannot be loaded: nothing was paid),
-        ValueError (by is no time of day), StoreError, RunOwned (another process runs the run of this key),
-        KeyError (no run to fork).
+        Raises ProgramError (nothing was sent), CallError (an endpoint is down, a key is missing, a function that
+        `python("name")` names cannot be loaded: nothing was paid), ValueError (by is no time of day), StoreError,
+        RunOwned (another process runs the run of this key), KeyError (no run to fork).
         """
         name = account.name if account else ""
         if key is not None and (found := self._store.find(key, name)) is not None:
@@ -259,15 +262,27 @@ class Engine:
             source = program if isinstance(program, Source) else Source("<text>", program)
             values = {n: (value, "params") for n, value in (params or {}).items()}
             asked = Request(source, run, values, expression, task, (), budget_of(budget), seed)
-            asked = replace(asked, by=clock_of(by) if isinstance(by, str) else by)
-            program, request = self._compiled(asked, allow)
-        if fork is not None:
-            self._store.run(fork)
-            request = {**(request or {}), FORK: fork}
-        begin = partial(self._create, program, request or {}, name, key)
+            program, request = self._compiled(replace(asked, by=_moment(by)), allow)
+        begin = partial(self._create, program, self._forking(request, fork), name, key)
+        return await self._started(program, begin, secrets, bindings)
+
+    def _forking(self, request: Mapping[str, Json] | None, fork: str | None) -> Mapping[str, Json]:
+        """request, with the run whose answers are used again; raises KeyError where there is none."""
+        if fork is None:
+            return request or {}
+        return {**(request or {}), FORK: self._store.run(fork).id}
+
+    async def _started(
+        self,
+        program: Program,
+        begin: Callable[[], tuple[Run, Journal]],
+        secrets: Mapping[str, str] | None,
+        bindings: Bindings | None,
+    ) -> Run:
+        """The run that begins so; where another start with its key was quicker, that one's."""
         try:
             started: Run = await self._tasks.start(self._carry, program, begin, secrets, bindings)
-        except RunExists as error:  # another start with this key was quicker
+        except RunExists as error:
             return await self._again(self._store.run(error.run))
         return started
 
