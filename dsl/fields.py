@@ -124,7 +124,8 @@ def known(
     for field in record.fields:
         place = scope.place(field.name_span)
         if not field.name and isinstance(field.value, syntax.Bad):
-            continue  # not even its name could be read: `_meant` may tell it
+            unsure |= specs.keys()  # not even its name could be read: `_meant` may tell it
+            continue
         if field.name not in specs:
             strange.append(field)
         elif field.name in found:

@@ -78,9 +78,10 @@ ONCE = [
     ("E204", 2, f"{MERGER}flow a = parallel(2) of agent -> repeat(2) of (agent -> top(2)) -> merger"),
     ("E112", 2, f"{MERGER}flow a = parallel(2) of agent -> parallel of agent -> merger"),
     ("E111", 1, "flow a = team(Members = [1 of agent])"),
-    ("E209", 2, 'task t { statement = "2?" }\nrun a { task = t  flow = parallel(2, stop = first_pass) of agent }\n'
+    ("E201", 2, 'task t { statement = "2?" }\nrun a { task = t  flow = parallel(2, stop = first_pass) of agent }\n'
         "run b { task = t  flow = parallel(2) of agent -> best }"),
     ("E120", 2, "test q {\n  given = [[outage(3s), busy(1m)]]\n  flow = agent\n}"),
+    ("T002", 2, 'role w {\n  = [submit(3)]\n  context = restart\n  prompt = "Hi."\n}'),
     # form
     ("T010", 1, 'task t { statement = "2?" (  verify = exact("4") }'),
     ("T010", 1, 'task t { statement = "2?"  verify = exact([) }'),
