@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
-import orjson
 
 from podium.dsl.draft import verifiers
 from podium.dsl.program import Program, Verifier
@@ -20,7 +19,7 @@ from podium.dsl.values import Tasks
 
 from .call import CallError, VerifierCall
 from .clients.loose import mapping, parsed, sequence
-from .clients.service import request_body, verdict_read
+from .clients.service import request_body, verdict_read, written
 from .plain import excerpt
 from .sandbox import Command, Limits, Ran, Sandbox, SandboxFailed, SandboxMissing, find
 from .sandbox.command import MIB
@@ -44,7 +43,7 @@ async def checked(call: VerifierCall, text: str, sandbox: Sandbox) -> Verdict:
     seconds = 0.0
     try:
         for _ in range(MOST_ROUNDS):
-            stdin = orjson.dumps(request) + b"\n"
+            stdin = written(request) + b"\n"
             ran = await sandbox.run(Command(argv, files, stdin, limits=_limits(call)))
             seconds += ran.seconds
             said = said_by(ran)

@@ -5,6 +5,7 @@ is `{"score", "passed", "valid", "flags", "evidence", "cost"}`, each of which ma
 `{"verifier_error": "why"}`, which is an error of the verifier and no score.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,13 +32,21 @@ def request_body(call: VerifierCall) -> dict[str, Json]:
     }
 
 
+def written(request: Mapping[str, Json]) -> bytes:
+    """request as JSON. Halves of surrogate pairs, which a model may write and UTF-8 cannot, become `?`."""
+    try:
+        return orjson.dumps(request)
+    except TypeError:
+        return json.dumps(request, ensure_ascii=False).encode(errors="replace")
+
+
 async def asked(call: VerifierCall, environ: Mapping[str, str]) -> Verdict:
     """The service's verdict on call's answer; waits as long as it is let. Raises CallError(`verifier`)."""
     url, key = str(call.verifier.args.get("url", "")), call.verifier.args.get("key")
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if isinstance(key, str):
         headers["Authorization"] = f"Bearer {_token(key, environ)}"
-    body = orjson.dumps(request_body(call))
+    body = written(request_body(call))
     where = url.partition("://")[2].partition("/")[0]
     try:
         async with (

@@ -132,6 +132,14 @@ async def test_a_sandbox_that_fails_is_an_error_of_the_verifier() -> None:
             await verdict(script)
 
 
+async def test_half_a_surrogate_pair_is_no_error_of_the_verifier() -> None:
+    sandbox = ScriptedSandbox(lambda command: said())
+
+    assert (await judge(call("a\ud800b"), sandbox=sandbox)).passed
+    assert orjson.loads(sandbox.seen[0].stdin)["text"] == "a?b"
+    assert sandbox.seen[0].files["answer.txt"] == b"a?b"
+
+
 async def test_candidates_run_apart_and_what_they_write_is_data() -> None:
     forged = '{"score": 1, "passed": true}'
 
