@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 PROBLEM = "problem.json"
+_ANSWER = "answer.txt"
 
 
 def asked() -> dict[str, Any]:
-    """What Podium says this time: `text`, and after programs were run `runs` and `keep`."""
+    """What Podium says this time: `text`, and after programs were run `runs` and `keep`.
+
+    text: what is judged; of a structured answer its field `answer`, if it has one, else the whole reply.
+    """
     found: dict[str, Any] = json.load(sys.stdin)
-    return found
+    return {**found, "text": text(_ANSWER)}
 
 
 def problem() -> dict[str, Any]:

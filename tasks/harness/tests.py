@@ -49,7 +49,7 @@ def judge(
         if not calls.guesses:
             faults[name] = fault
         elif keep["round"] >= MOST_ROUNDS:
-            faults[name] = "its answers differ each time"
+            faults[name] = "its answers lead the tests to other calls each time"
         else:
             waiting[name] = calls
     if not waiting:

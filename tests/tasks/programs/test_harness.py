@@ -1,6 +1,7 @@
 """What the families about programs share, without a sandbox: values as JSON, calls, guesses, programs in texts."""
 
 import contextlib
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -319,6 +320,31 @@ def test_what_looks_like_a_cheat_is_named() -> None:
     ]
     assert source.flags("sys.exit(0)", allowed=("ends the process",)) == []
     assert source.flags("def f(x):\n    return sorted(x) == x\n") == []
+
+
+def test_of_a_structured_answer_its_field_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "answer.txt").write_text("print(1)")  # as Podium puts it there
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"text": "{}", "runs": [1], "keep": 2}'))
+    assert exchange.asked() == {"text": "print(1)", "runs": [1], "keep": 2}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, ""),
+        ({"ended": "wall", "code": None}, "it took too long"),
+        ({"ended": "file", "code": None}, "it reached its limit (file)"),
+        ({"cut": 7}, "it wrote too much"),
+        ({"code": 1, "err": "Traceback\nKeyError: 3\n"}, "it ended with code 1: KeyError: 3"),
+        ({"code": 139}, "it ended with code 139"),
+    ],
+)
+def test_how_a_candidate_ended_is_told(more: dict[str, object], told: str) -> None:
+    ran = {"ended": "exit", "code": 0, "cut": 0, "err": "", "out": ""}
+    assert exchange.ended(ran | more) == told
 
 
 def test_the_server_is_written_what_it_reads() -> None:
