@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from math import isnan
 
-from .judge import ArmResult, Better
+from .judge import ArmResult
+from .trial import Better
 
 
 def front(arms: Sequence[ArmResult], better: Better) -> tuple[str, ...]:

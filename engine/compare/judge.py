@@ -1,26 +1,27 @@
 """What trials say: each arm's best of k with its interval, pairs told apart or not. Pure; needs NumPy, SciPy."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import isfinite, nan
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 from ..stats import (
     Interval,
     best_at,
     bootstrap_t,
     detectable,
+    difference,
     evidence,
     paired,
     pass_interval,
     prob_best,
     runs_needed,
+    unpaired_p,
 )
-from .trial import Trial
-
-Better = Literal["higher", "lower"]
+from .trial import Better, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +116,13 @@ def compare(
     level: float = 0.95,
     better: Better = "higher",
     sequential: bool = False,
+    in_pairs: bool = True,
 ) -> Comparison:
     """The arms, in this order, compared on their trials.
 
     level: of each interval, and 1 less the chance that any two equal arms are told apart. sequential: the
-    trials were looked at before and more of them run while it was not clear.
+    trials were looked at before and more of them run while it was not clear. in_pairs: trials of the same task
+    and repeat belong together; those of recorded runs do not.
     """
     tasks = tuple(dict.fromkeys(trial.task for trial in trials))
     sign = 1.0 if better == "higher" else -1.0
@@ -134,6 +137,8 @@ def compare(
         tuple(_arm(arm, sides[arm], tasks, k, level, sign) for arm in arms),
         tuple(
             _pair(a, b, sides, tasks, k, level, alpha, sign, sequential=sequential)
+            if in_pairs
+            else _apart(a, b, sides, tasks, k, level, alpha, sign)
             for a, b in names
         ),
     )
@@ -238,11 +243,11 @@ def _pair(
     wins, losses, ties = _won(here, there, sign)
     both = [(sign * a, sign * b) for _, a, b in _scores(here, there)]
     apart = paired([a for a, _ in both], [b for _, b in both], level=level) if both else None
-    difference = nan if apart is None else apart.difference
+    gap = nan if apart is None else apart.difference
     p = evidence(wins, losses).p if sequential or apart is None else apart.p
     se = 0.0 if apart is None or apart.interval is None else apart.interval.se
     least = detectable(se, 0.0, level=1 - alpha) if se else nan
-    ahead = wins - losses if sequential else difference
+    ahead = wins - losses if sequential else gap
     winner = (one if ahead > 0 else other) if p <= alpha and ahead != 0 else None
     return PairResult(
         one,
@@ -252,13 +257,54 @@ def _pair(
         p,
         alpha,
         sequential,
-        difference,
+        gap,
         None if apart is None else apart.interval,
         wins,
         losses,
         ties,
         least,
-        runs_needed(difference, least, len(both)) if se else nan,
+        runs_needed(gap, least, len(both)) if se else nan,
+    )
+
+
+def _apart(
+    one: str,
+    other: str,
+    sides: dict[str, list[Trial]],
+    tasks: Sequence[str],
+    k: int,
+    level: float,
+    alpha: float,
+    sign: float,
+) -> PairResult:
+    """Two arms whose trials nothing pairs. p: by dealing labels anew, of best@k; of one task only."""
+    here, there = (
+        _by_task([t for t in sides[arm] if not t.failed], tasks, sign, lambda t: t.score)
+        for arm in (one, other)
+    )
+    p, found = 1.0, None
+    if len(tasks) == 1 and min(len(here[0]), len(there[0])) >= k:
+        p = unpaired_p(here[0], there[0], k)
+        with suppress(ValueError):  # too few to say how sure the difference is
+            found = difference(here, there, k, level=level)
+    apart = _best(here, k) - _best(there, k)
+    least = nan if found is None else detectable(found.se, 0.0, level=1 - alpha)
+    runs = min((len(group) for group in (*here, *there)), default=0)
+    return PairResult(
+        one,
+        other,
+        _chance(sides[one], sides[other], tasks, k, sign),
+        (one if apart > 0 else other) if p <= alpha else None,
+        p,
+        alpha,
+        False,
+        apart,
+        found,
+        0,
+        0,
+        0,
+        least,
+        nan if found is None else runs_needed(apart, least, runs),
     )
 
 

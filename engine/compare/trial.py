@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..event import Improved, Stamped
 from ..fold import Fold
 from ..spend import MICRO
+
+Better = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "topup": ("topup", "Give a run more budget."),
     "drain": ("drain", "Have a live run let a replica of a model run empty."),
     "show": ("show", "List runs, or show one, or one node of it."),
+    "compare": ("compare", "Compare topologies at equal cost."),
     "test": ("test", "Test a program's promises on the simulator."),
     "fleet": ("fleet", "Show the servers of a program's models."),
     "tasks": ("tasks", "List the task families."),

@@ -76,7 +76,7 @@ def paired(
 
 
 def _flipped(apart: Floats, seed: int) -> float:
-    if not apart.any():
+    if apart.size < 2 or not apart.any():
         return 1.0
     found = stats.permutation_test(
         (apart,),

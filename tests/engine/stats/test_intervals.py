@@ -108,6 +108,7 @@ def test_pairs_that_all_agree_are_told_apart_exactly() -> None:
     assert found.p == pytest.approx(2 / 2**6)
     assert (found.wins.wins, found.ties) == (6, 0)
     assert paired(scores, scores).p == 1
+    assert paired([0.9], [0.1]).p == 1
 
 
 def test_arms_that_nothing_pairs_are_dealt_anew() -> None:

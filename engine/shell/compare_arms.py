@@ -1,0 +1,143 @@
+"""From the words of `podium compare` to arms: an experiment of a file, runs of several files, recorded runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from podium.dsl.compile import Choice, compile_experiment
+from podium.dsl.parse import parse
+from podium.dsl.program import Budget
+
+from ..caps import budget_of
+from ..clients.address import BASE
+from ..compare.arms import Arm, arms_of
+from ..compare.recorded import replicates
+from ..compare.trial import Better, Trial
+from ..library import DiskLibrary, allowance
+from ..plan import plan
+from .exits import ShellError
+from .inputs import Asked, allow_rules, request_of
+from .loading import load, params, reach
+from .project import NAME as PROJECT_FILE
+from .project import read_project
+from .reading import find_run, fold_of, open_store
+from .texts import read_program
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is to run. worst: micro-dollars of a block of one run of each arm at most; None where not known."""
+
+    name: str
+    arms: tuple[Arm, ...]
+    repeats: int
+    worst: int | None
+
+    @property
+    def better(self) -> Better:
+        return self.arms[0].tasks[0].better
+
+
+def is_program(word: str) -> bool:
+    return word.endswith(".team") or Path(word).is_file()
+
+
+def of_experiment(
+    file: str, name: str | None, asked: Asked, environ: Mapping[str, str], repeats: int | None
+) -> Chosen:
+    """The experiment called name, else the file's only one. Raises ProgramError and ShellError."""
+    source = read_program(file)
+    tree, _ = parse(source)
+    request = request_of(source, asked, [d.name for d in params(tree)], environ)
+    library = DiskLibrary(source.name, environ.get(BASE))
+    rules = allow_rules(asked.allow, request.models)
+    rules += read_project(library.root / PROJECT_FILE).rules
+    named = {one.name: one.model() for one in request.models if one.name is not None}
+    default = [one.model() for one in request.models if one.name is None]
+    choice = Choice(
+        run=name,
+        params=request.params,
+        models=named,
+        default_model=default[-1] if default else None,
+        budget=request.budget,
+        default_url=environ.get(BASE),
+        allow=allowance(rules),
+    )
+    found, _ = compile_experiment(source, library, choice)
+    reach(library.root)
+    arms = arms_of(found, request)
+    return Chosen(found.experiment.name, arms, repeats or found.experiment.repeats, _worst(arms))
+
+
+def of_files(
+    words: Sequence[str], asked: Asked, environ: Mapping[str, str], each: str | None, repeats: int
+) -> Chosen:
+    """A run of each of several files, FILE or FILE#RUN, on the first one's tasks. Raises as above."""
+    arms: list[Arm] = []
+    budget = budget_of(each)
+    if budget.calls is not None or budget.seconds is not None:
+        raise ShellError("--each is dollars or tokens of a run: --each '$2', --each '400k tokens'")
+    for word in words:
+        file, _, run = word.partition("#")
+        own = replace(asked, run=run or None, max_usd=_usd(budget), max_tokens=_tokens(budget))
+        loaded = load(file, own, environ)
+        arms.append(Arm(run or Path(file).stem, loaded.program, loaded.request))
+    names = [arm.name for arm in arms]
+    if len(set(names)) < len(names):
+        arms = [replace(arm, name=word) for arm, word in zip(arms, words, strict=True)]
+    _alike(arms)
+    return Chosen("files", tuple(arms), repeats, _worst(arms))
+
+
+def _usd(budget: Budget) -> str | None:
+    return None if budget.usd is None else f"{budget.usd / 1e6:.6f}"
+
+
+def _tokens(budget: Budget) -> str | None:
+    return None if budget.tokens is None else str(budget.tokens)
+
+
+def _alike(arms: Sequence[Arm]) -> None:
+    """Raise ShellError unless all arms have the same tasks, with verifiers, and the same budget."""
+    first = arms[0]
+    for arm in arms:
+        if [t.statement for t in arm.tasks] != [t.statement for t in first.tasks] or not arm.tasks:
+            raise ShellError(
+                f"{first.name} and {arm.name} have different tasks: name one for all with --task"
+            )
+        if arm.program.budget != first.program.budget:
+            raise ShellError(
+                f"{first.name} and {arm.name} have different budgets: give each run the same with --each"
+            )
+        if any(task.verify is None for task in arm.tasks):
+            raise ShellError(f"{arm.name} has a task without `verify`: arms are compared by scores")
+
+
+def _worst(arms: Sequence[Arm]) -> int | None:
+    """What one run of each arm, on one task, may cost at most."""
+    whole = 0
+    for arm in arms:
+        usd = plan(replace(arm.program, tasks=arm.tasks[:1])).total.usd
+        if usd is None:
+            return None
+        whole += usd.most
+    return whole
+
+
+def recorded(store: str, words: Sequence[str]) -> tuple[list[str], list[Trial], Better]:
+    """The arms' names, their trials, and the direction of the scores, of runs in the store. Raises ShellError."""
+    names: list[str] = []
+    trials: list[Trial] = []
+    directions: set[Better] = set()
+    with open_store(Path(store)) as opened:
+        for word in words:
+            record = find_run(opened, word)
+            folded = fold_of(opened, record)
+            names.append(record.id)
+            trials += replicates(record.id, record.id, folded)
+            directions.add(folded.better)
+    if len(set(names)) < len(names):
+        raise ShellError("name each run once")
+    if len(directions) > 1:
+        raise ShellError("in one of these runs higher scores are better, in another lower ones")
+    return names, trials, directions.pop()

@@ -1,0 +1,137 @@
+"""A comparison for people, for spreadsheets and for browsers. Pure."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from html import escape
+from io import StringIO
+from math import isfinite, isnan
+
+from ..compare.front import front
+from ..compare.judge import ArmResult, Comparison, PairResult
+from ..compare.trial import Trial
+from ..stats import Interval
+from .safe import safe, safe_line
+from .units import show_count, show_seconds, show_usd
+
+HEADS = ("arm", "runs", "best", "interval", "dollars", "tokens", "calls", "time")
+_CSV = (
+    "arm", "task", "repeat", "run", "outcome", "score", "unflagged", "failed", "usd", "tokens", "calls", "seconds",
+)  # fmt: skip
+_CSS = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse}td,th{padding:.2rem .8rem;border-bottom:1px solid #ccc;text-align:right}"
+    "td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto}"
+)
+
+
+def rows(found: Comparison) -> Iterator[tuple[str, ...]]:
+    """A row of HEADS for each arm; costs are of one run, on average."""
+    for arm in found.arms:
+        runs = str(arm.scored) if arm.scored == arm.runs else f"{arm.scored} of {arm.runs}"
+        yield (
+            safe_line(arm.name, 40),
+            runs,
+            number(arm.best),
+            "-" if arm.interval is None else between(arm.interval),
+            "unknown" if arm.usd is None else show_usd(round(arm.usd * 1e6)),
+            "-" if isnan(arm.tokens) else show_count(round(arm.tokens)),
+            "-" if isnan(arm.calls) else f"{arm.calls:.3g}",
+            "-" if isnan(arm.seconds) else show_seconds(arm.seconds),
+        )
+
+
+def sentences(found: Comparison) -> Iterator[str]:
+    """What is to be said of the arms and of each pair of them."""
+    for arm in found.arms:
+        yield from _remarks(arm)
+    for pair in found.pairs:
+        yield from _pair(pair, found)
+    on = front(found.arms, found.better)
+    if on:
+        yield f"No arm is both better and cheaper than: {', '.join(safe_line(n, 40) for n in on)}."
+
+
+def number(value: float) -> str:
+    return f"{value:.4g}" if isfinite(value) else "-"
+
+
+def between(interval: Interval) -> str:
+    return f"{interval.low:.4g} to {interval.high:.4g}"
+
+
+def _remarks(arm: ArmResult) -> Iterator[str]:
+    name = safe_line(arm.name, 40)
+    if arm.why:
+        yield f"{name} has no interval: {arm.why}."
+    if arm.failed:
+        yield f"{name}: {arm.failed} runs failed, which says nothing of it; they are left out."
+    if arm.scored < arm.runs:
+        yield f"{name}: {arm.runs - arm.scored} runs ended without a score; they count as lost, not as 0."
+    if arm.flagged:
+        yield f"{name}: {arm.flagged} bests look like cheats; without them: {number(arm.best_unflagged)}."
+
+
+def _pair(pair: PairResult, found: Comparison) -> Iterator[str]:
+    one, other = safe_line(pair.one, 40), safe_line(pair.other, 40)
+    chance = "" if isnan(pair.chance) else f" beats {other} with chance {pair.chance:.2f}"
+    count = f"; {pair.wins} won, {pair.losses} lost, {pair.ties} tied"
+    paired = pair.wins + pair.losses + pair.ties > 0
+    at = f"p = {pair.p:.2g}, told apart below {pair.alpha:.2g}{count if paired else ''}"
+    apart = f"{one}{chance}" if chance else f"{one} and {other}"
+    if pair.winner is not None:
+        yield f"{apart}: {safe_line(pair.winner, 40)} is better ({at})."
+        return
+    yield f"{apart}: they cannot be told apart ({at})."
+    if isfinite(pair.detectable):
+        yield (
+            f"  A difference of {pair.detectable:.3g} would be found in 4 of 5 such comparisons; "
+            f"the one seen is {abs(pair.difference):.3g}{_more(pair)}."
+        )
+
+
+def _more(pair: PairResult) -> str:
+    return f" and would take about {pair.needs:,.0f} runs of each" if isfinite(pair.needs) else ""
+
+
+def as_csv(trials: Sequence[Trial]) -> str:
+    """A line for each run, with its head. A text that a spreadsheet would take for a formula is quoted."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_CSV)
+    for one in trials:
+        values = one.as_json()
+        writer.writerow([_cell(values[name]) for name in _CSV])
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):
+        return "'" + value
+    return "" if value is None else value
+
+
+def as_html(title: str, found: Comparison, plots: Sequence[bytes]) -> str:
+    """One page that needs nothing else: no script, no link. plots: as SVG."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads(found))
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows(found)
+    )
+    said = "".join(f"<p>{escape(line)}</p>" for line in sentences(found))
+    drawn = "".join(_svg(plot) for plot in plots)
+    name = escape(safe(title))
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title><style>{_CSS}</style>'
+        f"<h1>{name}</h1><table><tr>{head}</tr>{body}</table>{said}{drawn}</html>\n"
+    )
+
+
+def heads(found: Comparison) -> tuple[str, ...]:
+    named = {"best": f"best of {found.k}", "interval": f"{found.level:.0%} interval"}
+    return tuple(named.get(head, head) for head in HEADS)
+
+
+def _svg(plot: bytes) -> str:
+    """The drawing without the declarations that a page may not have inside."""
+    text = plot.decode()
+    return text[text.index("<svg") :]

@@ -1,0 +1,88 @@
+"""What trials say: pairs, lost and failed runs, directions, flags."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from podium.engine.compare import Trial
+from podium.engine.compare.front import front
+from podium.engine.compare.judge import compare, is_clear
+from podium.engine.shell.compare_view import as_csv, as_html, sentences
+
+
+def trial(arm: str, repeat: int, score: float | None, *, usd: float = 1.0) -> Trial:
+    return Trial(arm, "t", repeat, "r", "finished", score, score, False, usd, 10, 1, 1.0)
+
+
+def trials(arm: str, scores: list[float]) -> list[Trial]:
+    return [trial(arm, i, score) for i, score in enumerate(scores)]
+
+
+LOW = [0.10, 0.12, 0.09, 0.14, 0.11, 0.13, 0.10, 0.12]
+HIGH = [score + 0.3 + i / 100 for i, score in enumerate(LOW)]
+
+
+def test_an_arm_that_always_wins_is_better() -> None:
+    found = compare([*trials("a", LOW), *trials("b", HIGH)], ["a", "b"])
+    pair = found.pairs[0]
+    assert (pair.winner, pair.wins, pair.losses) == ("b", 0, 8)
+    assert pair.chance == 0
+    assert pair.p == pytest.approx(2 / 2**8)
+
+
+def test_where_lower_is_better_the_same_scores_name_the_other_arm() -> None:
+    found = compare([*trials("a", LOW), *trials("b", HIGH)], ["a", "b"], k=2, better="lower")
+    assert found.pairs[0].winner == "a"
+    arm = found.arms[0]
+    assert arm.best < float(np.mean(LOW))
+    assert arm.interval is not None
+    assert arm.interval.low < arm.best < arm.interval.high
+
+
+def test_a_run_without_a_score_loses_and_a_failed_one_is_left_out() -> None:
+    lost = [trial("a", i, None) for i in range(8)]
+    found = compare([*lost, *trials("b", HIGH)], ["a", "b"], sequential=True)
+    assert (found.pairs[0].losses, found.arms[0].scored) == (8, 0)
+    failed = [replace(one, failed=True) for one in lost]
+    found = compare([*failed, *trials("b", HIGH)], ["a", "b"], sequential=True)
+    assert (found.pairs[0].losses, found.arms[0].failed) == (0, 8)
+
+
+def test_equal_arms_are_seldom_told_apart() -> None:
+    chance = np.random.default_rng(4)
+    wrong = 0
+    for _ in range(40):
+        both = [*trials("a", chance.random(10).tolist()), *trials("b", chance.random(10).tolist())]
+        wrong += compare(both, ["a", "b"]).pairs[0].winner is not None
+    assert wrong <= 7
+
+
+def test_what_is_clear_is_asked_after_each_block() -> None:
+    both = [*trials("a", LOW), *trials("b", HIGH)]
+    assert not is_clear(both[:4] + both[8:12], ["a", "b"], 0.95, "higher")
+    assert is_clear(both, ["a", "b"], 0.95, "higher")
+
+
+def test_suspected_bests_are_counted_and_left_out_beside() -> None:
+    cheat = replace(trial("a", 8, 9.0), unflagged=0.2)
+    found = compare([*trials("a", LOW), cheat, *trials("b", HIGH)], ["a", "b"])
+    arm = found.arms[0]
+    assert arm.flagged == 1
+    assert arm.best > 1 > arm.best_unflagged
+    assert any("look like cheats" in line for line in sentences(found))
+
+
+def test_the_front_has_no_arm_that_another_beats_for_less() -> None:
+    dear = [trial("dear", i, s, usd=5.0) for i, s in enumerate(LOW)]
+    found = compare([*trials("a", LOW), *trials("b", HIGH), *dear], ["a", "b", "dear"])
+    assert front(found.arms, "higher") == ("b",)
+
+
+def test_names_are_text_in_a_page_and_no_formula_in_a_sheet() -> None:
+    name = "=1<script>"
+    both = [*trials(name, LOW), *trials("b", HIGH)]
+    page = as_html(name, compare(both, [name, "b"]), [])
+    assert "<script" not in page
+    assert "=1&lt;script&gt;" in page
+    assert as_csv(both).splitlines()[1].startswith("'=1<script>")
