@@ -280,7 +280,8 @@ def admit(queue: Queue, now: float) -> list[Waiting]:
     """Decide all that can be decided now; each call returned has its outcome."""
     decided: list[Waiting] = []
     queue.fleet.pass_time(now)
-    queue.go_on(queue.leads.late(now))
+    if queue.leads.led:
+        queue.go_on(queue.leads.late(now))
     while queue.woken:
         _advance_line(queue, queue.woken.popitem()[0], now, decided)
     _fill(queue, now, decided)

@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from .event import AccountOpened
-from .ledger import NO_LIMIT, Account, Limit
+from .ledger import Account, Limit
 from .outcome import Exhausted, Failed, Outcome, Stopped
 from .pool import NO_NEED, Need, Pledge, Pool, covers
 from .quick import quick
@@ -112,7 +112,7 @@ def _start(group: _Group, inside: Here, number: int, tasks: TaskGroup) -> None:
     place = inside.at(job.segment)
     if group.rule.split == "even":
         place = replace(place, account=_share(group, number))
-    elif place.world.ledger.left(place.account) != NO_LIMIT:
+    elif place.world.ledger.is_bounded(place.account):
         place.recorder.decide(place.address, "began", lambda: True)
         pledge = group.pledges[number] = Pledge(job.need, group.tell, group.pool)
         place = replace(place, causes=(*place.causes, pledge))
@@ -143,14 +143,17 @@ async def _branch(group: _Group, place: Here, number: int, tasks: TaskGroup) -> 
 async def _room(group: _Group, job: Job) -> None:
     """Wait until one more branch may run. On the way to where time ran out before, nothing waits for money; nor
     does a branch that an earlier life began: what it has paid for is there, whatever the pool holds now."""
-    here = group.here
-    began = here.recorder.recall(f"{here.address}/{job.segment}", "began") is not None
-    replaying = began or any(guard.cut is not None for guard in here.guards)
     while group.running and not group.race.lost:
         full = group.rule.inflight is not None and len(group.running) >= group.rule.inflight
-        if not full and (replaying or _covers(group, job)):
+        if not full and (_covers(group, job) or _replays(group.here, job)):
             return
         await group.change()
+
+
+def _replays(here: Here, job: Job) -> bool:
+    if any(guard.cut is not None for guard in here.guards):
+        return True
+    return here.recorder.recall(f"{here.address}/{job.segment}", "began") is not None
 
 
 def _covers(group: _Group, job: Job) -> bool:
@@ -168,7 +171,7 @@ def _share(group: _Group, number: int) -> str:
     here = group.here
     ledger = here.world.ledger
     name = f"{here.world.account}/{here.address}/{number}"
-    if ledger.left(here.account) == NO_LIMIT:
+    if not ledger.is_bounded(here.account):
         return here.account
     waiting = len(group.jobs) - len(group.began)
     limit = here.recorder.decide(

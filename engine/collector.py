@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 # Objects made and not yet dropped before the collector looks at the young ones. Python's own 700 (2,000 later) are
 # those of ten agents in flight: it would look at every one of them several times, and find none to drop, as what a
-# call leaves behind is in no cycle. So many take a few MB at the most.
-YOUNG = 10_000
+# call leaves behind is in no cycle. So many take some 10 MB at the most.
+YOUNG = 50_000
 
 
 @contextmanager

@@ -306,7 +306,10 @@ class Fold:
 
     def _start_node(self, event: NodeStarted) -> None:
         """A node that starts again, in a later life, keeps what it has spent."""
-        node = self.nodes.setdefault(event.address, Node(event.address, event.kind, event.label))
+        node = self.nodes.get(event.address)
+        if node is None:
+            node = Node(event.address, event.kind, event.label)
+            self.nodes[event.address] = node
         node.kind, node.label, node.outcome, node.reason = event.kind, event.label, None, ""
         node.line = self._branch_of(event.address)
         key = None if event.kind == BASELINE else node.line
@@ -317,7 +320,9 @@ class Fold:
             key = None
         if key is None:
             return
-        branch = self.branches.setdefault(key, Branch(key, event.label))
+        branch = self.branches.get(key)
+        if branch is None:
+            branch = self.branches[key] = Branch(key, event.label)
         if key == event.address:
             branch.label, branch.outcome, branch.activity = event.label, None, "starts"
 
@@ -346,7 +351,8 @@ class Fold:
         if owner is None:
             self.outside = self.outside.plus(spend)
         else:
-            self.nodes[owner].own = self.nodes[owner].own.plus(spend)
+            node = self.nodes[owner]
+            node.own = node.own.plus(spend)
         if branch := self._branch(address):
             branch.spend = branch.spend.plus(spend)
 
@@ -380,7 +386,9 @@ class Fold:
         return None
 
     def _end_node(self, event: NodeEnded) -> None:
-        node = self.nodes.setdefault(event.address, Node(event.address, "", ""))
+        node = self.nodes.get(event.address)
+        if node is None:
+            node = self.nodes[event.address] = Node(event.address, "", "")
         node.outcome, node.reason, node.score = event.outcome, event.reason, event.score
         node.began, node.rounds_left = event.began, event.rounds_left
         branch = self.branches.get(event.address)

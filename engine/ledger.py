@@ -228,6 +228,10 @@ class Ledger:
             has = own[name]
             self.charge(name, charge.spent.minus(has.spent), charge.overrun.minus(has.overrun))
 
+    def is_bounded(self, name: str) -> bool:
+        """Whether the account or one above it has a limit."""
+        return any(one.limit != NO_LIMIT for one in self.accounts[name].upwards())
+
     def left(self, name: str) -> Limit:
         """What the account and every ancestor could still take now: the least of limit - spent - held."""
         best: list[int | None] = [None, None, None]

@@ -28,7 +28,7 @@ from podium.dsl.program import (
     subflows,
 )
 
-from .ledger import NO_LIMIT, NOTHING, Amount, Ledger
+from .ledger import NOTHING, Amount, Ledger
 from .outcome import Outcome
 
 
@@ -237,9 +237,9 @@ def covers(ledger: Ledger, account: str, running: Iterable[Pledge], need: Need) 
 
     A call that was given to the door and holds nothing yet counts as one still to be asked.
     """
-    left = ledger.left(account)
-    if left == NO_LIMIT:
+    if not ledger.is_bounded(account):
         return True
+    left = ledger.left(account)
     total, in_air, dearest = need.amount, 0, need.each
     for pledge in running:
         total = total.plus(pledge.left)

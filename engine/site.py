@@ -60,6 +60,8 @@ class Site:
 
     def opens_at(self, now: float) -> float:
         """When a call may go there; infinite while a probe is under way, or its health is asked for."""
+        if self.is_well and self.paused_until <= now:  # as most are
+            return now
         closed = self.closed_until if self.closed is not None else -inf
         waits = self.down_since is not None and (self.probing or self.sick)
         return max(now, self.paused_until, closed, inf if waits else now)
