@@ -16,6 +16,8 @@ from podium.dsl.program import Task, Verifier
 from podium.dsl.quantity import Scalar
 from podium.engine.clients.loose import mapping, parsed
 
+from .tests import TOP
+
 Row = TypeVar("Row")
 # For all calls of a candidate's process, its start included.
 SECONDS = 10.0
@@ -34,7 +36,8 @@ def verifier(
 ) -> Verifier:
     """A verifier named name that starts check, as in `harness.function`, in the sandbox, with problem as data."""
     modules = [*(f"harness.{one}" for one in _JUDGING), *_with(check)]
-    texts = [(_path(module), _text(module)) for module in modules]
+    # The first, so that no package `tasks` of the machine's comes before these.
+    texts = [(TOP, ""), *((_path(module), _text(module)) for module in modules)]
     words = [word for pair in (*texts, ("problem.json", json.dumps(problem))) for word in pair]
     return Verifier(
         name,

@@ -19,7 +19,8 @@ from typing import Any
 from . import exchange
 from .calls import MOST_KINDS, Calls, Stop, Unfit, read, written
 
-SERVER = ("tasks/harness/wire.py", "tasks/harness/server.py")
+TOP = "tasks/__init__.py"
+SERVER = (TOP, "tasks/harness/wire.py", "tasks/harness/server.py")
 # Answers that lead a test elsewhere so often are drawn, and not computed.
 MOST_ROUNDS = 8
 # Of a test on answers that are there; a candidate may answer with what takes for ever to look at.

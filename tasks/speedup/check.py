@@ -39,7 +39,7 @@ def main() -> None:
     if "runs" not in asked:
         exchange.ask([_program(code, chosen, args) for args in small], keep)
     elif keep["timed"]:
-        _measured(asked["runs"], source.flags(code), is_control=problem["problem"] == "control")
+        measured(asked["runs"], source.flags(code), is_control=problem["problem"] == "control")
     elif fault := _fault(asked["runs"], [_expected(chosen, args) for args in small]):
         exchange.invalid(fault, source.flags(code))
     else:
@@ -91,7 +91,8 @@ def _wrong(run: dict[str, Any], expected: Any) -> str:
     return "" if same else "what it gives is not what the reference gives"
 
 
-def _measured(runs: list[dict[str, Any]], flags: list[str], *, is_control: bool) -> None:
+def measured(runs: list[dict[str, Any]], flags: list[str], *, is_control: bool) -> None:
+    """The verdict on trials, of three runs each, in the order of `_turns`."""
     trials = [runs[at : at + 3][:: -1 if at % 2 else 1] for at in range(0, len(runs), 3)]
     given = [read(slow["out"])[0][0]["value"] for _, slow, _ in trials]
     fault = _fault([fast for _, _, fast in trials], [decoded(value) for value in given])

@@ -2,7 +2,8 @@
 
 import contextlib
 import io
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -13,6 +14,8 @@ from podium.dsl.program import Compare
 from podium.tasks import golf, speedup
 from podium.tasks.golf.check import plain, wrong
 from podium.tasks.golf.problems import PROBLEMS
+from podium.tasks.harness import exchange
+from podium.tasks.speedup import check
 from podium.tasks.speedup.check import FLOOR_S, compared
 from podium.tasks.speedup.problems import PROBLEMS as SLOW
 
@@ -58,7 +61,7 @@ def test_an_argument_that_is_none_is_told(args: dict[str, str | int]) -> None:
         golf.make(**args)
 
 
-def ran(**more: object) -> dict[str, object]:
+def ran(**more: Any) -> dict[str, Any]:
     return {"code": 0, "ended": "exit", "out": "1\n2  \n\n", "err": "", "cut": 0, **more}
 
 
@@ -108,3 +111,50 @@ def test_a_speed_is_measured_alone_and_the_best_once_more() -> None:
     verifier = speedup.make().verify
     assert verifier is not None
     assert (verifier.inflight, verifier.finalists) == (1, 3)
+
+
+def timed(value: int, seconds: float) -> dict[str, Any]:
+    out = json.dumps({"id": 0, "value": value})
+    return ran(out=out, seconds=seconds)
+
+
+def told_of(
+    monkeypatch: pytest.MonkeyPatch, fast: Sequence[dict[str, Any]], *, slow_s: float = 0.5
+) -> dict[str, Any]:
+    """What is said of trials in which the reference gives 7, 8, …, and a process that does nothing takes 0.1 s."""
+    said: list[dict[str, Any]] = []
+    monkeypatch.setattr(exchange, "_say", said.append)
+    runs: list[dict[str, Any]] = []
+    for at, one in enumerate(fast):
+        three = [timed(0, 0.1), timed(7 + at, slow_s), one]
+        runs += three[:: -1 if at % 2 else 1]
+    check.measured(runs, [], is_control=False)
+    return said[0]
+
+
+def test_the_middle_of_the_trials_is_the_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = [0.3, 0.2, 0.1, 0.9, 0.3]
+    said = told_of(monkeypatch, [timed(7 + at, one) for at, one in enumerate(times)])
+    assert said["score"] == pytest.approx(2)
+    assert said["valid"]
+    assert "from 0.50 to 100.00" in said["evidence"]
+    assert "at least" not in said["evidence"]
+    assert "at least 100.00" in told_of(monkeypatch, [timed(7, 0.1)])["evidence"]
+
+
+def test_one_wrong_answer_in_a_trial_is_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong_one in (
+        timed(7, 0.1),
+        ran(out="8"),
+        ran(ended="wall"),
+        ran(out=""),
+        ran(code=1, out=""),
+    ):
+        said = told_of(monkeypatch, [timed(7, 0.1), {"seconds": 0.1, **wrong_one}])
+        assert (said["valid"], said["score"], said["passed"]) == (False, None, False)
+
+
+def test_a_machine_that_is_too_busy_is_an_error_and_no_score(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "too busy" in told_of(monkeypatch, [timed(7, 0.1)], slow_s=0.11)["verifier_error"]
