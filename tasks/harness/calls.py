@@ -19,6 +19,10 @@ MOST_CALLS = 2000
 _PLAIN = (bool, int, float, complex, str, bytes, bytearray)
 
 
+# An assertion that fails is a test's; and what ends iterating would end a test's loop, as if all had been right.
+_TESTS_OWN = (AssertionError, StopIteration, StopAsyncIteration)
+
+
 class Stop(BaseException):
     """No exception that a test could handle: ends it here. why: "" where more answers are needed."""
 
@@ -158,9 +162,9 @@ class Calls:
 
 
 def _raised(name: str, told: str) -> Exception:
-    """An exception of Python's own by its name; an assertion of the candidate's is none of the test's."""
+    """An exception of Python's own by its name, but for those that would mean something of the test's."""
     kind = getattr(builtins, name, None)
-    if not (isinstance(kind, type) and issubclass(kind, Exception)) or kind is AssertionError:
+    if not (isinstance(kind, type) and issubclass(kind, Exception)) or kind in _TESTS_OWN:
         return CandidateError(f"{name}: {told}")
     try:
         return kind(told)

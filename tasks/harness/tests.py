@@ -46,7 +46,7 @@ def judge(
         if name in faults:
             continue
         digests = keep["open"].get(name, [])
-        calls, fault = _explored(test, problem, digests, runs.get(name), f"{keep['seed']}/{name}")
+        calls, fault = explored(test, problem, digests, runs.get(name), f"{keep['seed']}/{name}")
         if not calls.guesses:
             faults[name] = fault
         elif keep["round"] >= MOST_ROUNDS:
@@ -72,7 +72,7 @@ def suspected(asked: dict[str, Any]) -> list[str]:
     return ["writes answers of its own"] if any(not read(run["out"])[1] for run in whole) else []
 
 
-def _explored(
+def explored(
     test: dict[str, Any],
     problem: dict[str, Any],
     digests: list[str],

@@ -80,7 +80,7 @@ def decoded(data: Any) -> Any:
     [(kind, content)] = data.items()  # ValueError where there are more
     try:
         return _KINDS[kind](content)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"there is no value of {kind}") from error
 
 

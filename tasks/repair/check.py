@@ -30,7 +30,7 @@ def main() -> None:
         exchange.error(str(error))
         return
     if faults is not None:
-        others = [f"hands in {path[:60]}" for path in sorted(given) if path not in used]
+        others = [f"hands in {path[:60]}" for path in sorted(given) if path not in used][:5]
         flags = source.flags("\n".join(used.values()))
         _tell(faults, [*others, *flags, *tests.suspected(asked)])
 
@@ -42,6 +42,8 @@ def _number(files: int, package: str) -> str:
 def handed_in(text: str, before: dict[str, str]) -> dict[str, str]:
     """The files in text: as a patch, or whole. Raises Misfit."""
     patches = [body for head, body in source.blocks(text) if head in ("diff", "patch")]
+    if why := source.too_long(*patches):
+        raise Misfit(why)
     given: dict[str, str] = {}
     for one in patches:
         given |= patched(before | given, one)

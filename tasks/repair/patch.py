@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 _TARGET = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)")
-_HUNK = re.compile(r"^@@ -(\d+)")
+_HUNK = re.compile(r"^@@ -(\d{1,9})")
 
 
 class Hunk(NamedTuple):

@@ -94,6 +94,9 @@ def _wrong(run: dict[str, Any], expected: Any) -> str:
 def measured(runs: list[dict[str, Any]], flags: list[str], *, is_control: bool) -> None:
     """The verdict on trials, of three runs each, in the order of `_turns`."""
     trials = [runs[at : at + 3][:: -1 if at % 2 else 1] for at in range(0, len(runs), 3)]
+    if ends := [why for _, slow, _ in trials if (why := exchange.ended(slow))]:
+        exchange.error(f"of the reference: {ends[0]}")
+        return
     given = [read(slow["out"])[0][0]["value"] for _, slow, _ in trials]
     fault = _fault([fast for _, _, fast in trials], [decoded(value) for value in given])
     if fault:

@@ -119,14 +119,18 @@ def timed(value: int, seconds: float) -> dict[str, Any]:
 
 
 def told_of(
-    monkeypatch: pytest.MonkeyPatch, fast: Sequence[dict[str, Any]], *, slow_s: float = 0.5
+    monkeypatch: pytest.MonkeyPatch,
+    fast: Sequence[dict[str, Any]],
+    *,
+    slow_s: float = 0.5,
+    slow_ended: str = "exit",
 ) -> dict[str, Any]:
     """What is said of trials in which the reference gives 7, 8, …, and a process that does nothing takes 0.1 s."""
     said: list[dict[str, Any]] = []
     monkeypatch.setattr(exchange, "_say", said.append)
     runs: list[dict[str, Any]] = []
     for at, one in enumerate(fast):
-        three = [timed(0, 0.1), timed(7 + at, slow_s), one]
+        three = [timed(0, 0.1), timed(7 + at, slow_s) | {"ended": slow_ended}, one]
         runs += three[:: -1 if at % 2 else 1]
     check.measured(runs, [], is_control=False)
     return said[0]
@@ -158,3 +162,5 @@ def test_a_machine_that_is_too_busy_is_an_error_and_no_score(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert "too busy" in told_of(monkeypatch, [timed(7, 0.1)], slow_s=0.11)["verifier_error"]
+    said = told_of(monkeypatch, [timed(7, 0.1)], slow_ended="wall")
+    assert said == {"verifier_error": "of the reference: it took too long"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.tasks.harness import exchange, function, server, source, tests
@@ -71,13 +71,44 @@ def test_whatever_is_forged_is_read_or_refused(data: Any) -> None:
         decoded(data)
 
 
+def asked(of: str, *args: Any) -> str:
+    return digest({"id": 0, "of": of, "args": encoded(args), "named": encoded({})})
+
+
+forged = st.dictionaries(
+    st.sampled_from(["id", "value", "error", "told"]),
+    st.just(0)
+    | st.recursive(
+        leaves, lambda t: st.lists(t, max_size=3) | st.dictionaries(kinds, t, max_size=1)
+    )
+    | st.sampled_from(["KeyError", "ExceptionGroup", "StopIteration", 10**400]),
+)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(forged.map(json.dumps) | st.text(max_size=9), max_size=3),
+    st.sampled_from(["exit", "cpu"]),
+)
+def test_whatever_a_candidates_process_writes_the_test_passes_fails_or_asks_on(
+    lines: list[str], ended: str
+) -> None:
+    run = {"out": "\n".join(lines), "ended": ended, "cut": 0, "code": 0, "err": ""}
+    test = {"name": "t", "source": "", "run": "assert sorted(f(1)) == [3]\nassert f(f(1)) < 2"}
+    problem = {"names": {"f": "m:f"}}
+    calls, fault = tests.explored(test, problem, [asked("m:f", 1)], run, "seed")
+    assert fault or calls.guesses
+    assert len(calls.made) < 3
+
+
+def test_a_number_out_of_range_is_refused() -> None:
+    with pytest.raises(ValueError, match="complex"):
+        decoded({"complex": [10**400, 0]})
+
+
 @pytest.mark.parametrize("line", ["", "[1]", "{", "1" * 5000, "[" * 100_000, '"x"'])
 def test_a_line_that_is_no_object_is_none(line: str) -> None:
     assert parsed(line) is None
-
-
-def asked(of: str, *args: Any) -> str:
-    return digest({"id": 0, "of": of, "args": encoded(args), "named": encoded({})})
 
 
 def test_the_answers_of_a_server_are_read_up_to_the_first_that_is_none() -> None:
@@ -109,7 +140,17 @@ def test_an_answer_without_a_value_ends_the_test(value: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["SystemExit", "AssertionError", "Stop", "print", "Mine", "__doc__"]
+    "name",
+    [
+        "SystemExit",
+        "AssertionError",
+        "StopIteration",
+        "GeneratorExit",
+        "Stop",
+        "print",
+        "Mine",
+        "__doc__",
+    ],
 )
 def test_only_exceptions_of_pythons_own_are_raised_as_what_they_are(name: str) -> None:
     calls = Calls([asked("m:f")], [{"id": 0, "error": name, "told": "x"}], "")
@@ -320,6 +361,19 @@ def test_what_looks_like_a_cheat_is_named() -> None:
     ]
     assert source.flags("sys.exit(0)", allowed=("ends the process",)) == []
     assert source.flags("def f(x):\n    return sorted(x) == x\n") == []
+
+
+def test_what_ends_iterating_does_not_end_a_loop_of_the_tests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ends(x: int) -> int:
+        raise StopIteration
+
+    played = Played(monkeypatch, {"f": ends})
+    faults = played.judge(
+        "for found in map(f, [1, 2]):\n    assert found == 3", "list(map(f, [1]))"
+    )
+    assert all("StopIteration" in fault for fault in faults.values())
 
 
 def test_of_a_structured_answer_its_field_is_judged(

@@ -15,6 +15,7 @@ BEFORE = {"till/a.py": "one\ntwo\nthree\nfour\n"}
         ("--- a/till/a.py\n+++ b/till/a.py\n@@ -2,2 +2,2 @@\n two\n-three\n+3\n", "one\ntwo\n3\nfour\n"),
         ("+++ till/a.py\n@@ -90 +90 @@\n-four\n+4\n+5\n", "one\ntwo\nthree\n4\n5\n"),
         ("+++ till/a.py\n@@ -1 +1 @@\n-one\n+1\n@@ -4 +4 @@\n-four\n+4\n\n", "1\ntwo\nthree\n4\n"),
+        (f"+++ till/a.py\n@@ -{'1' * 5000} +1 @@\n-four\n+4\n", "one\ntwo\nthree\n4\n"),
         ("+++ till/a.py\t2026-01-01\n@@ -1 +1,0 @@\n-one\n", "two\nthree\nfour\n"),
     ],
 )  # fmt: skip
@@ -37,6 +38,11 @@ def test_a_patch_that_does_not_fit_is_told(hunk: str) -> None:
 def test_a_hunk_without_a_file_does_not_fit() -> None:
     with pytest.raises(Misfit, match="no file"):
         patched(BEFORE, "@@ -1 +1 @@\n-one\n+1\n")
+
+
+def test_a_patch_that_takes_long_is_not_tried() -> None:
+    with pytest.raises(Misfit, match="more than"):
+        handed_in("```diff\n+++ b/till/a.py\n" + "@@ -1 +1 @@\n one\n+1\n" * 50_000 + "```", BEFORE)
 
 
 def test_files_and_patches_are_read_together() -> None:
