@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 PROBLEM = "problem.json"
 _ANSWER = "answer.txt"
+
+
+def steady() -> None:
+    """Start anew with a fixed order of sets, so that tests make the same calls in every round. Before `asked`."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        argv = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, argv, {**os.environ, "PYTHONHASHSEED": "0"})
 
 
 def asked() -> dict[str, Any]:

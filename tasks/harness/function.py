@@ -12,6 +12,7 @@ _FUTURE = re.compile(r"^from __future__ import .*\n?", re.MULTILINE)
 
 
 def main() -> None:
+    exchange.steady()
     asked, problem = exchange.asked(), exchange.problem()
     code = source.code(asked["text"], problem["entry"])
     if why := source.too_long(code):

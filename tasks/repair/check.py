@@ -14,6 +14,7 @@ _LONGEST_PATH = 100
 
 
 def main() -> None:
+    exchange.steady()
     asked, problem = exchange.asked(), exchange.problem()
     try:
         given = handed_in(asked["text"], problem["files"])
