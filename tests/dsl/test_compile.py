@@ -1,19 +1,12 @@
-"""From text to Program: what comes out, who may what, and that nothing but ProgramError comes instead."""
+"""From text to Program: what comes out."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from podium.dsl.calls import FLOW_FORMS
 from podium.dsl.compile import Choice, check, compile_run
-from podium.dsl.kinds import KINDS
-from podium.dsl.library import MemoryLibrary
-from podium.dsl.model import Endpoint, Limits, Model, Price
-from podium.dsl.problem import Problem, ProgramError
+from podium.dsl.model import Endpoint, Limits, Price
 from podium.dsl.program import (
     Agent,
     AllOf,
@@ -25,70 +18,19 @@ from podium.dsl.program import (
     Limited,
     OutputField,
     Parallel,
-    Program,
     Reduce,
     Repeat,
     Slot,
-    Task,
     Team,
     Text,
     Then,
-    Verifier,
     subflows,
 )
 from podium.dsl.source import Source
 
-WORDS = Task("words", "Say words.", Verifier("words", "python", {"ref": "podium.tasks:verify"}))
-LIBRARY = MemoryLibrary(
-    modules={"./house.team": 'verifier taste = exact("good")\n'},
-    files={
-        "issue.md": "Fix it.",
-        "set.jsonl": '{"problem": "1+1", "answer": 2}\n\n{"problem": "2+2", "answer": "4"}\n',
-        "torn.jsonl": '{"problem": "1+1"}\n{"prob',
-        "short.jsonl": '{"problem": "1+1", "answer": 2}\n{"problem": "2+2"}\n',
-    },
-    families={"words": WORDS},
-)
-FREE = Model("default", (Endpoint("openai", "x", "http://127.0.0.1:1/v1"),), Price())
-NOUNS = '''
-role writer { prompt = """{{ task.statement }}""" }
-role editor { prompt = """{{ attempt.answer }}""" }
-role joiner { prompt = """{{ attempts }}""" }
-role panelist { prompt = """{{ attempt.answer }} {{ attempts }}""" }
-role triage { prompt = """{{ task.statement }}"""  output = { case: "easy" | "hard" } }
-role cutter { prompt = """{{ task.statement }}"""  output = { parts: [text] } }
-task sum { statement = "2 + 2?"  verify = number(4) }
-'''
+from .made import FREE, LIBRARY, NOUNS, WORDS, anything, flow, form, nothing, program, refused
+
 SKETCH = Path(__file__).parent / "sketch.team"
-
-
-def anything(kind: str, value: str) -> bool:
-    return True
-
-
-def nothing(kind: str, value: str) -> bool:
-    return False
-
-
-def program(text: str, choice: Choice = Choice(), library: MemoryLibrary = LIBRARY) -> Program:  # noqa: B008  # it is frozen
-    return compile_run(Source("x.team", text), library, choice)[0]
-
-
-def refused(text: str, choice: Choice = Choice()) -> list[Problem]:  # noqa: B008  # it is frozen
-    with pytest.raises(ProgramError) as caught:
-        program(text, choice)
-    return list(caught.value.problems)
-
-
-def flow(expression: str, nouns: str = NOUNS) -> Flow:
-    return program(nouns, Choice(expression=expression, task="sum")).flow
-
-
-def form(node: Flow) -> str:
-    """The tree in one line: `parallel(agent)`."""
-    inner = ", ".join(form(child) for child in subflows(node))
-    name = node.how if isinstance(node, Reduce) else type(node).__name__.lower()
-    return f"{name}({inner})" if inner else name
 
 
 # --- the one-liner and its defaults ---------------------------------------------------------------
@@ -428,6 +370,17 @@ def test_a_run_without_a_task_is_an_error_where_a_prompt_mentions_it() -> None:
     assert program('role r { prompt = "Sing." }\nrun r2 { flow = r }').tasks == ()
 
 
+def test_the_default_model_never_takes_the_name_of_another() -> None:
+    text = (
+        NOUNS
+        + 'model default { endpoint = local("x") }\nrole w = writer with { model = default }\n'
+    )
+    run = "run r { flow = parallel of [w, writer]  task = sum }"
+    made = program(text + run, Choice(default_model=FREE))
+    assert sorted(made.models) == ["default", "default_"]
+    assert made.default_model == "default_"
+
+
 # --- tasks -----------------------------------------------------------------------------------------
 
 ROWS = """
@@ -481,34 +434,6 @@ run r { flow = solver  task = t }
     assert {"std.roles", "std.prelude", "issue.md"} <= set(names)
 
 
-# --- permission ------------------------------------------------------------------------------------
-
-_AT = 'model m {{ endpoint = openai("x", base_url = {}) }}\ntask t {{ statement = "x" }}\n'
-GUARDED = {
-    "E501": ('task t { statement = "x"  verify = python("a.b:c") }\n', "python", "a.b:c"),
-    "E502": ('task t { statement = file("issue.md") }\n', "file", "issue.md"),
-    "E503": (_AT.format('env("URL")'), "env", "URL"),
-    "E505": (_AT.format('"https://h.example/v1"'), "host", "h.example"),
-}
-
-
-@pytest.mark.parametrize("code", sorted(GUARDED))
-def test_the_world_is_closed_unless_it_is_allowed(code: str) -> None:
-    nouns, kind, value = GUARDED[code]
-    text = nouns + "run r { flow = agent  task = t  budget = [9 calls] }"
-    (problem,) = refused(text, Choice(allow=nothing))
-    assert problem.code == code
-    assert f"--allow {kind}:{value}" in problem.help
-    assert program(text, Choice(allow=lambda k, v: (k, v) == (kind, value)))
-    assert check(Source("x.team", text), LIBRARY) == ()
-
-
-def test_what_a_run_does_not_use_needs_no_permission() -> None:
-    unused = "".join(nouns.replace("task t", "task u") for nouns, _, _ in (GUARDED["E501"],))
-    text = unused + NOUNS + "run r { flow = writer  task = sum }"
-    assert program(text, Choice(allow=nothing)).name == "r"
-
-
 # --- what does not run yet -------------------------------------------------------------------------
 
 
@@ -526,108 +451,6 @@ def test_what_is_checked_but_does_not_run_yet_is_told_at_the_run(flow_text: str)
     text = f"{NOUNS}run r {{ flow = {flow_text}  task = sum }}"
     assert [p.code for p in check(Source("x.team", text), LIBRARY) if p.code != "W603"] == []
     assert {p.code for p in refused(text)} == {"E900"}
-
-
-# --- reports ---------------------------------------------------------------------------------------
-
-
-def test_all_mistakes_come_in_one_go_and_in_order() -> None:
-    text = """role a { prompt = "x"  modle = 3 }
-flow b = c -> d
-task t { verify = e }
-run r { flow = team(2, size = 3) }
-"""
-    problems = check(Source("x.team", text), LIBRARY)
-    errors = [
-        (p.code, p.place.source.position(p.place.span.start).line)
-        for p in problems
-        if p.severity == "error"
-    ]
-    assert errors == [("E106", 1), ("E105", 2), ("E105", 2), ("E107", 3), ("E105", 3), ("E111", 4)]
-
-
-VALUES = {
-    "endpoint": "local()",
-    "prompt": '"x"',
-    "statement": '"x"',
-    "flow": "agent",
-    "arms": "{ a = agent, b = agent }",
-    "task": 'family("words")',
-    "each": "3",
-}
-INNER = {
-    "parallel": " of agent",
-    "fallback": " of [agent]",
-    "repeat": " of same",
-    "for_each": " of agent",
-    "route": " of { a = agent }",
-}
-FIELDS = [(kind.name, spec.name) for kind in KINDS.values() for spec in kind.fields]
-
-
-@pytest.mark.parametrize(("kind", "name"), FIELDS)
-def test_a_misspelt_field_is_told_once_with_the_right_word(kind: str, name: str) -> None:
-    required = [s.name for s in KINDS[kind].fields if s.required and s.name != name]
-    others = "".join(f'  "{r}" = {VALUES[r]}\n' for r in required)
-    wrong = name[:-1]
-    text = f"{kind} noun {{\n  {wrong} = 1\n{others}}}"
-    errors = [p for p in check(Source("x.team", text), LIBRARY) if p.severity == "error"]
-    assert [p.code for p in errors] == ["E106"]
-    (problem,) = errors
-    span = problem.place.span
-    assert text[span.start : span.end] == wrong
-    assert f"`{name}`" in problem.help
-    assert [e.new for e in problem.edits] == [name]
-
-
-@pytest.mark.parametrize(
-    ("callee", "name"),
-    [(f.name, s.name) for f in FLOW_FORMS for s in f.params if len(s.name) > 2],
-)
-def test_a_misspelt_argument_is_told_once_with_the_right_word(callee: str, name: str) -> None:
-    inner = INNER.get(callee, "")
-    wrong = name[:-1]
-    text = f"flow f = {callee}({wrong} = 1){inner}"
-    (problem,) = [p for p in check(Source("x.team", text), LIBRARY) if p.code == "E111"]
-    span = problem.place.span
-    assert text[span.start : span.end] == wrong
-    assert f"`{name}`" in problem.help
-
-
-@pytest.mark.parametrize(
-    ("text", "near"),
-    [
-        ("flow f = writr\n", "writer"),
-        ("role r = writer with { model = fst }\nmodel fast { endpoint = local() }\n", "fast"),
-        (
-            'flow f = parallel(2) of writer -> best(by = rigt)\nverifier right = exact("4")\n',
-            "right",
-        ),
-        ("run r { flow = writer  task = smu }\n", "sum"),
-        ("flow f = team(2, ceo = adptive)\n", "adaptive"),
-        ("flow f = paralel(2) of writer\n", "parallel"),
-    ],
-)
-def test_near_names_are_of_the_expected_kind(text: str, near: str) -> None:
-    (problem,) = [
-        p for p in check(Source("x.team", text + NOUNS), LIBRARY) if p.severity == "error"
-    ]
-    assert f"`{near}`" in problem.help
-
-
-def test_unused_names_are_warned_of_only_where_something_runs() -> None:
-    text = 'from std.roles import solver\nrole idle { prompt = "x" }\n'
-    assert check(Source("x.team", text), LIBRARY) == ()
-    running = text + 'run r { flow = agent  task = family("words") }'
-    assert [p.message for p in check(Source("x.team", running), LIBRARY)] == [
-        "nothing uses `solver`",
-        "nothing uses `idle`",
-    ]
-
-
-def test_names_that_hide_others_are_warned_of() -> None:
-    text = 'role best { prompt = "x" }\nrole idle { prompt = "x" }\nflow f(idle: int) = team(idle)'
-    assert [p.code for p in check(Source("x.team", text), LIBRARY)] == ["W606", "W607"]
 
 
 # --- the sketch and the standard library -----------------------------------------------------------
@@ -669,197 +492,3 @@ def test_the_standard_library_is_clean(name: str) -> None:
 )
 def test_the_standard_flows_compile(expression: str, expected: str) -> None:
     assert form(flow(expression, "import std.flows as f\n" + NOUNS)) == expected
-
-
-# --- robustness ------------------------------------------------------------------------------------
-
-
-def test_doubling_flows_are_refused_by_size_without_being_written_out() -> None:
-    doubles = "".join(f"flow f{i} = parallel of [f{i - 1}, f{i - 1}]\n" for i in range(1, 25))
-    text = f'flow f0 = agent\n{doubles}run r {{ flow = f24  task = family("words") }}'
-    assert [p.code for p in refused(text)] == ["E305"]
-
-
-def test_flows_that_double_their_arguments_are_stopped() -> None:
-    doubles = "".join(f"flow g{i} of x = g{i - 1} of (g{i - 1} of x)\n" for i in range(1, 30))
-    text = f"flow g0 of x = x -> editor\n{doubles}flow h = g29 of agent\n{NOUNS}"
-    assert "E405" in [p.code for p in check(Source("x.team", text), LIBRARY)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "flow f = " + "(" * 150 + "agent" + ")" * 150,
-        "flow f = agent" + " -> agent" * 490,
-        "flow f = same" + " -> same" * 490,
-        "flow f = agent -> repeat(2, until = score >= 1" + " or score >= 1" * 490 + ") of same",
-        "param n: int = 1" + " + 1" * 490,
-        "flow f = " + "if true then agent else " * 150 + "agent",
-        "flow f = " + "parallel of [" * 150 + "agent" + "]" * 150,
-        "".join(f"flow f{i} = f{i + 1}\n" for i in range(300)) + "flow f300 = agent",
-        "".join(f"role r{i} = r{i + 1}\n" for i in range(300)) + 'role r300 { prompt = "x" }',
-        "".join(f"role r{i} = r{i + 1} with {{ turns = 3 }}\n" for i in range(300))
-        + "role r300 = agent",
-        "".join(f"flow f{i} = parallel of [f{i + 1}]\n" for i in range(300)) + "flow f300 = agent",
-        "".join(f"flow f{i} of x = parallel of [f{i + 1} of x]\n" for i in range(300))
-        + "flow f300 = agent",
-        "".join(f"param p{i} = (p{i + 1})\n" for i in range(300)) + "param p300 = 1",
-        'flow f = agent\ntask t { statement = "x"  pass = ' + "not " * 490 + "score >= 1 }",
-    ],
-)
-def test_deep_and_long_programs_never_raise(text: str) -> None:
-    def below(frames: int) -> tuple[Problem, ...]:
-        return below(frames - 1) if frames else check(Source("x.team", text), LIBRARY)
-
-    assert isinstance(below(200), tuple)
-
-
-ATOMS = st.sampled_from(
-    ["agent", "team(2)", "best", "same", "3", "$5", "4k tokens", "20%", "none", "true", '"x"', "[$1]",
-     "score", "passed", "adaptive", "n", "m", "r", "t", "v", "f", "f()", "parallel(2)", "{ a = agent }",
-     "env(\"X\")", "plateau(2)", "h.taste", "rows(\"set.jsonl\")", "file(\"issue.md\")", "last(2)"]
-)  # fmt: skip
-
-
-def _grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    pair = st.tuples(inner, inner)
-    return st.one_of(
-        pair.map(lambda p: f"{p[0]} -> {p[1]}"),
-        pair.map(lambda p: f"({p[0]}) of {p[1]}"),
-        pair.map(lambda p: f"parallel({p[0]}) of {p[1]}"),
-        pair.map(lambda p: f"repeat(2, until = {p[0]}) of ({p[1]})"),
-        pair.map(lambda p: f"fallback of [{p[0]}, 2 of {p[1]}]"),
-        pair.map(lambda p: f"team({p[0]}, members = [{p[1]}])"),
-        pair.map(lambda p: f"({p[0]}) >= ({p[1]})"),
-        pair.map(lambda p: f"({p[0]}) + ({p[1]})"),
-        pair.map(lambda p: f"({p[0]}) per ({p[1]})"),
-        pair.map(lambda p: f"(if {p[0]} then {p[1]} else {p[1]})"),
-        inner.map(lambda e: f"({e}) with {{ prompt = {e} }}"),
-        inner.map(lambda e: f"best(by = {e})"),
-        inner.map(lambda e: f"f(size = {e}, budget = {e})"),
-        inner.map(lambda e: f"({e}).a"),
-        inner.map(lambda e: f"({e})(1)"),
-        inner.map(lambda e: f"not ({e})"),
-    )
-
-
-FRAME = """
-import "./house.team" as h
-param n: int = 3
-model m {{ endpoint = local("x") }}
-role r {{ prompt = {0}  budget = {0} }}
-task t {{ statement = {0}  verify = {0}  pass = {0} }}
-verifier v = exact("4")
-flow f(size: int = 2) = team(size, until = {0})
-flow g(x) of y = ({0}) -> y
-run main {{ flow = {0}  task = t  budget = {0}  seed = {0} }}
-"""
-
-
-@pytest.mark.parametrize(
-    "count",
-    [pytest.param(50, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.long)],
-)
-def test_nothing_but_a_program_error_ever_comes_out(count: int) -> None:
-    settings(max_examples=count, deadline=None)(
-        given(st.recursive(ATOMS, _grow, max_leaves=5))(only_program_errors)
-    )()
-
-
-def only_program_errors(expression: str) -> None:
-    text = FRAME.format(expression)
-    problems = check(Source("x.team", text), LIBRARY)
-    assert len({(p.place.source.name, p.place.span.start, p.code) for p in problems}) == len(
-        problems
-    )
-    for choice in (Choice(), Choice(expression=expression, task="words")):
-        source = Source("x.team", text if choice.expression is None else "")
-        with suppress(ProgramError):
-            assert isinstance(compile_run(source, LIBRARY, choice)[0], Program)
-
-
-def test_a_mistake_seen_inside_the_standard_library_is_told_at_the_call() -> None:
-    text = f"import std.flows as f\n{NOUNS}flow x = f.map_reduce(3) of editor"
-    (problem,) = [p for p in check(Source("x.team", text), LIBRARY) if p.severity == "error"]
-    assert problem.code == "E202"
-    assert problem.place.source.name == "x.team"
-    assert problem.secondary[0].place.source.name == "std.flows"
-
-
-def test_a_prompt_longer_than_the_window_is_warned_of() -> None:
-    text = '''
-model m { endpoint = local("x")  context = 2k tokens }
-role r { prompt = """{{ task.statement | clip(1k tokens) }}"""  max_output = CAP }
-run main { flow = r  task = family("words") }
-'''
-    codes = [p.code for p in check(Source("x.team", text.replace("CAP", "1_500 tokens")), LIBRARY)]
-    assert codes == ["W605"]
-    assert check(Source("x.team", text.replace("CAP", "500 tokens")), LIBRARY) == ()
-
-
-def test_the_default_model_never_takes_the_name_of_another() -> None:
-    text = (
-        NOUNS
-        + 'model default { endpoint = local("x") }\nrole w = writer with { model = default }\n'
-    )
-    run = "run r { flow = parallel of [w, writer]  task = sum }"
-    made = program(text + run, Choice(default_model=FREE))
-    assert sorted(made.models) == ["default", "default_"]
-    assert made.default_model == "default_"
-
-
-# --- verifiers made of others, and on other machines ------------------------------------------------
-
-
-def verifier_in(text: str, choice: Choice = Choice()) -> Verifier:  # noqa: B008  # it is frozen
-    made = program(f"{text}\nrun r {{ flow = agent  task = t  budget = [9 calls] }}", choice)
-    verify = made.tasks[0].verify
-    assert verify is not None
-    return verify
-
-
-def test_a_verifier_keeps_its_parts_and_hides_what_they_hide() -> None:
-    text = (
-        'task t { statement = "?"  verify = all_of(contains("a"), any_of(exact("b"), number(4))) }'
-    )
-    verify = verifier_in(text)
-    assert [leaf.kind for leaf in verify.leaves()] == ["contains", "exact", "number"]
-    assert verify.use == "final"
-    assert verifier_in(text.replace("number(4))", "number(4)), use = always")).use == "always"
-
-
-def test_weights_go_with_verifiers() -> None:
-    text = 'task t { statement = "?"  verify = weighted([contains("a"), number(4)], weights = [2, 1]) }'
-    assert verifier_in(text).args["weights"] == (2, 1)
-    for wrong in ("[2]", "[2, -1]", "[0, 0]"):
-        codes = [p.code for p in check(Source("x.team", text.replace("[2, 1]", wrong)), LIBRARY)]
-        assert {"E210", "E120"} & set(codes), wrong
-
-
-@pytest.mark.parametrize(
-    ("verify", "says"),
-    [
-        ('weighted([exact("a")], weights = [1])', False),
-        ('all_of(exact("a"), weighted([exact("a")], weights = [1]))', False),
-        ('any_of(exact("a"), weighted([exact("a")], weights = [1]))', True),
-        ('all_of(exact("a"), http("http://127.0.0.1:1/"))', True),
-    ],
-)
-def test_what_gives_only_a_score_passes_by_a_rule_alone(verify: str, says: bool) -> None:
-    text = (
-        f'task t {{ statement = "?"  verify = {verify} }}\n'
-        "run r { flow = parallel(2, stop = first_pass) of agent  task = t  budget = [9 calls] }"
-    )
-    refusals = [p.code for p in check(Source("x.team", text), LIBRARY) if p.severity == "error"]
-    assert (not refusals) is says
-
-
-def test_a_service_elsewhere_and_its_token_need_leave() -> None:
-    text = 'task t { statement = "?"  verify = http("http://10.0.0.7/", key = env("T"), finalists = 2) }'
-    run = f"{text}\nrun r {{ flow = agent  task = t  budget = [9 calls] }}"
-    assert {p.code for p in refused(run, Choice(allow=nothing))} == {"E503", "E505"}
-    verify = verifier_in(text)
-    assert verify.args == {"url": "http://10.0.0.7/", "key": "T"}
-    assert verify.finalists == 2
-    here = run.replace("10.0.0.7", "127.0.0.1").replace(', key = env("T")', "")
-    assert program(here, Choice(allow=nothing)).name == "r"
