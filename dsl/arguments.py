@@ -11,8 +11,8 @@ from .fields import meant_by
 from .names import either, near
 from .problem import Label
 from .source import Place, Span
-from .types import ANY, Type
-from .values import Argument, Scope
+from .types import ANY, FLOW, Type, accepts
+from .values import Argument, Scope, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,15 @@ def parameter_type(context: Context, param: syntax.Param, scope: Scope) -> Type:
 
 
 class Given(NamedTuple):
-    """Arguments by parameter, and those that `rest` takes. unsure: parameters that a wrong name may stand for."""
+    """Arguments by parameter, and those that `rest` takes.
+
+    unsure: parameters that a wrong name may stand for. is_strange: most of the arguments are for something else.
+    """
 
     args: Mapping[str, Argument]
     rest: tuple[tuple[str, Argument], ...] = ()
     unsure: frozenset[str] = frozenset()
+    is_strange: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +85,47 @@ def bind(
         free = signature.places()
         for arg in named:
             binding.add(arg, free, scope)
-    return Given(binding.bound, tuple(binding.others), binding.judged())
+    return Given(binding.bound, tuple(binding.others), binding.judged(), binding.is_strange)
 
 
 def _meant(
     context: Context, arg: syntax.Arg, known: Mapping[str, Parameter], scope: Scope
 ) -> syntax.Arg:
-    """The argument; `by == grader` is told, and taken for what it means."""
-    match arg:
-        case syntax.Arg(name=None, value=syntax.Binary("==", syntax.Name() as left, right)) if (
-            left.name in known and context.find(left.name, scope) is None
-        ):
-            context.error(
-                "T023",
-                f"argument `{left.name}` takes its value with `=`",
-                scope.place(Span(left.span.end, right.span.start)),
-                label="`==` compares",
-                help=f"write `{left.name} = …`",
-                instead=" = ",
-            )
-            return replace(arg, name=left.name, name_span=left.span, value=right)
+    """The argument; `by == grader`, `by -> grader` and `by of grader` are told, and taken for what they mean."""
+    if arg.name is not None or (found := _joined(arg.value)) is None:
+        return arg
+    left, right, said = found
+    if left.name not in known or not _is_astray(context, left, arg.value, scope):
+        return arg
+    context.error(
+        "T023",
+        f"argument `{left.name}` takes its value with `=`",
+        scope.place(Span(left.span.end, right.span.start)),
+        label=said,
+        help=f"write `{left.name} = …`",
+        instead=" = ",
+    )
+    return replace(arg, name=left.name, name_span=left.span, value=right)
+
+
+def _joined(expr: syntax.Expr) -> tuple[syntax.Name, syntax.Expr, str] | None:
+    """A name, what stands behind it, and what the sign between them does."""
+    match expr:
+        case syntax.Binary("==", syntax.Name() as left, right):
+            return left, right, "`==` compares"
+        case syntax.Then(syntax.Name() as left, right):
+            return left, right, "`->` is the next step"
+        case syntax.Of(syntax.Name() as left, right):
+            return left, right, "`of` wraps a flow"
         case _:
-            return arg
+            return None
+
+
+def _is_astray(context: Context, name: syntax.Name, expr: syntax.Expr, scope: Scope) -> bool:
+    """Whether name can be no part of expr: nothing has it, or what has it is no flow."""
+    found = context.find(name.name, scope)
+    is_step = isinstance(expr, syntax.Then)
+    return found is None or (is_step and not accepts(FLOW, type_of(found.value)))
 
 
 @dataclass(slots=True)
@@ -158,9 +181,17 @@ class _Binding:
             value = self.context.ruled(arg.value, scope, parameter.type, parameter.rule)
             self.bound[name] = Argument(value, scope.place(arg.value.span))
 
+    @property
+    def is_strange(self) -> bool:
+        """Whether most of its arguments are for something else: what is called is the wrong one."""
+        return len(self.wrong) >= max(2, len(self.bound))
+
     def judged(self) -> frozenset[str]:
         """What is wrong with the names is reported, and what is missing; what a wrong name may stand for."""
         absent = [name for name in self.by_name if name not in self.bound]
+        if self.is_strange:
+            self._takes_none_of()
+            return frozenset(absent)
         lacking = [p for p in self.signature.parameters if p.required and p.name in absent]
         swapped = len(lacking) == len(self.wrong) == 1  # one name is wrong and one lacks
         unsure: set[str] = set()
@@ -172,6 +203,16 @@ class _Binding:
             if parameter.name not in unsure:
                 self._needs(parameter)
         return frozenset(unsure)
+
+    def _takes_none_of(self) -> None:
+        """E111, once for all names."""
+        names = either([f"`{name}`" for name in self.wrong])
+        self.context.error(
+            "E111",
+            f"{self.signature.what} takes no {names}",
+            next(iter(self.wrong.values())),
+            help=_takes(self.by_name),
+        )
 
     def _takes_none(self, name: str, place: Place, meant: Sequence[str]) -> None:
         guesses = either([f"`{guess}`" for guess in meant])

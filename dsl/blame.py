@@ -9,6 +9,7 @@ from .source import Place
 from .values import Scope
 
 CALLED = "called here"
+_USED = " is used here"
 OF_TYPES = frozenset({"E120", "E121", "E125", "E211", "E308"})
 """What is told where a value is of a wrong type."""
 
@@ -16,14 +17,35 @@ OF_TYPES = frozenset({"E120", "E121", "E125", "E211", "E308"})
 _MOST_USES = 3  # of a name that nothing has; shown beside the first
 
 
-def as_one(found: list[Problem], listed: syntax.ListExpr, scope: Scope) -> list[Problem]:
-    """What was found in a list: where every item is of a wrong type, the list is, and that is told once."""
-    places = [scope.place(item.span) for item in listed.items]
+def as_one(found: list[Problem], items: Sequence[syntax.Expr], scope: Scope) -> list[Problem]:
+    """What was found in a list or chain: where every item is of a wrong type, it is, and that is told once."""
+    places = [scope.place(item.span) for item in items]
     wrong = [p.place for p in found if p.code in OF_TYPES and p.code == found[0].code]
     if len(places) < 2 or wrong != places or len(found) > len(wrong):
         return found
     others = tuple(Label(place, "and this") for place in places[1:])
     return [replace(found[0], secondary=(*found[0].secondary, *others))]
+
+
+def wrong_callee(found: list[Problem], call: syntax.Call, scope: Scope) -> list[Problem]:
+    """What was found in a call: where none of its arguments fits, not they are wrong but what is called."""
+    places = {scope.place(a.name_span or a.value.span): a for a in call.args}
+    strange = [p for p in found if p.code == "E111" and p.place in places]
+    values = [scope.place(a.value.span) for a in call.args]
+    misfits = [p for p in found if p.code in OF_TYPES and p.place in values]
+    if not strange or len({p.place for p in (*strange, *misfits)}) < len(call.args):
+        return found
+    return [p for p in found if p not in misfits]
+
+
+def shown_directly(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """Without what is told of an argument and is told already where the argument is used."""
+    direct = {(p.code, p.place) for p in problems}
+    for problem in problems:
+        used = problem.secondary[:1]
+        inside = used and used[0].text.endswith(_USED)
+        if not (inside and (problem.code, used[0].place) in direct):
+            yield problem
 
 
 def named_once(problems: Iterable[Problem]) -> Iterator[Problem]:
@@ -43,7 +65,7 @@ def at_argument(problem: Problem, given: Mapping[str, Place]) -> Problem:
     name = inside.source.text[inside.span.start : inside.span.end]
     if problem.code not in OF_TYPES or name not in given or problem.secondary:
         return problem
-    label = Label(inside, f"`{name}` is used here")
+    label = Label(inside, f"`{name}`{_USED}")
     return replace(problem, place=given[name], secondary=(label,), edits=())
 
 

@@ -42,6 +42,8 @@ def call(context: Context, expr: syntax.Call, scope: Scope) -> Value:
             return _form(context, callee, _bind_form(context, callee, expr.args, scope, place))
         case UserFlow():
             given = _bind_flow(context, callee, expr.args, scope, place)
+            if given.is_strange:
+                return BAD
             if callee.declaration.of_param is not None:
                 return Wrapper(callee, given.args, place)
             return _user_flow(context, callee, given.args, None, place)
@@ -84,8 +86,16 @@ def _role(context: Context, callee: Noun, expr: syntax.Call, scope: Scope) -> Va
 def wrap(context: Context, expr: syntax.Of, scope: Scope) -> Value:
     """What a wrapper gives with what it wraps."""
     place = scope.place(expr.span)
+    if isinstance(expr.wrapper, syntax.Call) and _is_no_wrapper(context, expr.wrapper, scope):
+        astray(context, expr, scope)  # its arguments are for what was meant
+        _no_wrapper(context, expr.wrapper, BAD, scope)
+        return BAD
+    before, listed = context.errors, isinstance(_unparenthesised(expr.inner), syntax.ListExpr)
     wrapper = context.raw(expr.wrapper, scope, ANY)
     match wrapper:
+        case Wrapper(callee=UserFlow()) if listed and context.errors > before:
+            astray(context, expr.inner, scope)  # another wrapper was meant, which takes a list
+            return BAD
         case Unknown(type=kind) if not isinstance(kind, Number):
             context.raw(expr.inner, scope, one_of(FLOW, ListOf(FLOW, counted=True), CASES))
             return BAD
@@ -111,6 +121,22 @@ def wrap(context: Context, expr: syntax.Of, scope: Scope) -> Value:
             astray(context, expr.inner, scope)
             _no_wrapper(context, expr.wrapper, wrapper, scope)
             return BAD
+
+
+def _is_no_wrapper(context: Context, call: syntax.Call, scope: Scope) -> bool:
+    """Whether what is called has a name and wraps nothing."""
+    if not isinstance(call.function, syntax.Name):
+        return False
+    found = context.find(call.function.name, scope)
+    match found.value if found is not None else BAD:
+        case Form(of=of):
+            return not of
+        case UserFlow(declaration=declaration):
+            return declaration.of_param is None
+        case Noun(kind="role"):
+            return True
+        case _:
+            return False
 
 
 def _no_wrapper(context: Context, expr: syntax.Expr, value: Value, scope: Scope) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from . import syntax, trials
 from .accept import finished, models
 from .arguments import parameter_type, rule
-from .blame import is_called, named_once
+from .blame import is_called, named_once, shown_directly
 from .draft import is_abstract, of_run
 from .evaluate import Evaluator
 from .fields import is_readable
@@ -59,10 +59,12 @@ def _guessed(files: Files) -> Callable[[Problem], bool]:
             unread[place.source.name].append(part_at(module.file, place.span.start))
 
     def is_guessed(problem: Problem) -> bool:
-        here = problem.place.span
+        here, text = problem.place.span, problem.place.source.text
         spans = unread.get(problem.place.source.name, ())
         return any(
-            here.start <= span.start < here.end or span.start <= here.start < span.end
+            here.start <= span.start < here.end
+            or span.start <= here.start < span.end
+            or (span.end < here.start and not text[span.end : here.start].strip(" "))
             for span in spans
         )
 
@@ -76,7 +78,7 @@ def in_order(problems: list[Problem], main: Module) -> tuple[Problem, ...]:
         key = (problem.place.source.name, problem.place.span.start, problem.code)
         if key not in kept or (is_called(kept[key]) and not is_called(problem)):
             kept[key] = problem
-    sorted_ = first(list(named_once(ordered(list(kept.values())))))
+    sorted_ = first(list(named_once(ordered(list(shown_directly(list(kept.values())))))))
     own = [p for p in sorted_ if p.place.source.name == main.source.name]
     return (*own, *(p for p in sorted_ if p.place.source.name != main.source.name))
 

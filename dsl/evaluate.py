@@ -23,7 +23,7 @@ from . import (
     syntax,
     tasks,
 )
-from .blame import as_one, at_argument, at_call, called, ruled
+from .blame import as_one, at_argument, at_call, called, ruled, wrong_callee
 from .calls import FORMS, Form
 from .conditions import condition
 from .context import Found
@@ -50,6 +50,7 @@ from .types import (
     VERIFIER,
     Plain,
     Type,
+    accepts,
     options,
     words,
 )
@@ -208,11 +209,19 @@ class Evaluator:
             case syntax.Attribute():
                 return lookup.attribute(self, expr, scope)
             case syntax.Call():
-                return calling.call(self, expr, scope)
+                before = len(self.problems)
+                value = calling.call(self, expr, scope)
+                self.problems[before:] = wrong_callee(self.problems[before:], expr, scope)
+                return value
             case syntax.Of():
                 return calling.wrap(self, expr, scope)
+            case syntax.Then() if not accepts(want, FLOW):
+                return stand_in("chain", scope.place(expr.span))  # which `fit` refuses
             case syntax.Then():
-                return flows.chain(self, expr, scope)
+                before, steps = len(self.problems), flows.written_steps(expr)
+                value = flows.chain(self, expr, scope)
+                self.problems[before:] = as_one(self.problems[before:], steps, scope)
+                return value
             case syntax.With():
                 return self._with(expr, scope)
             case syntax.IfExpr():
@@ -226,7 +235,7 @@ class Evaluator:
             case syntax.ListExpr():
                 before = len(self.problems)
                 value = expressions.listed(self, expr, scope, want)
-                self.problems[before:] = as_one(self.problems[before:], expr, scope)
+                self.problems[before:] = as_one(self.problems[before:], expr.items, scope)
                 return value
             case syntax.Record():
                 return expressions.record(self, expr, scope, want)

@@ -78,7 +78,20 @@ def listed(context: Context, expr: syntax.ListExpr, scope: Scope, want: Type) ->
             astray(context, item, scope)
         return Items(())
     listed = next((o for o in options(want) if isinstance(o, ListOf)), ListOf(ANY))
-    return Items(tuple(_item(context, item, scope, listed) for item in expr.items))
+    return Items(tuple(_items(context, expr, scope, listed)))
+
+
+def _items(context: Context, expr: syntax.ListExpr, scope: Scope, want: ListOf) -> Iterator[Value]:
+    """Each item; behind a wrong one, what stands in parentheses may be its arguments: `[crash, (3 calls)]`."""
+    blamed = False
+    for item in expr.items:
+        if blamed and isinstance(item, syntax.Paren):
+            astray(context, item, scope)
+            yield BAD
+            continue
+        before = context.errors
+        yield _item(context, item, scope, want)
+        blamed = context.errors > before
 
 
 def _item(context: Context, expr: syntax.Expr, scope: Scope, want: ListOf) -> Value:

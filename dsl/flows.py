@@ -39,22 +39,20 @@ from .values import BAD, Counted, Fields, Items, Policy, Scope, Value, is_condit
 
 
 def chain(context: Context, expr: syntax.Then, scope: Scope) -> Value:
-    """`a -> b -> c` as one node; the left spine is walked, not recursed into."""
-    exprs: list[syntax.Expr] = []
-    first: syntax.Expr = expr
-    while isinstance(first, syntax.Then):
-        exprs.append(first.second)
-        first = first.first
-    exprs.append(first)
+    """`a -> b -> c` as one node; BAD where something is wrong with each of its steps."""
     steps: list[Flow] = []
-    meets = True
-    for step_expr in reversed(exprs):
-        place = scope.place(step_expr.span)
-        if steps and is_unwrapped(steps[-1]) and _is_wrapped(step_expr):
+    meets, blamed, wrong = True, False, 0
+    for step_expr in written_steps(expr):
+        place, before = scope.place(step_expr.span), context.errors
+        if blamed and _may_belong(step_expr):
             astray(context, step_expr, scope)  # `parallel -> [a, b]` is told already
             step = stand_in("list", place)
         else:
             step = flow_of(context.value(step_expr, scope, FLOW), place)
+        blamed = context.errors > before
+        wrong += blamed
+        if blamed and not is_unwrapped(step):
+            step = stand_in(step.label, place)
         if steps and is_unwrapped(steps[-1]):
             step = step if is_unwrapped(step) else stand_in(step.label, place)
         elif not _meets(context, steps, step, place):
@@ -62,16 +60,26 @@ def chain(context: Context, expr: syntax.Then, scope: Scope) -> Value:
             step = stand_in(step.label, place)
         steps.append(step)
     whole = scope.place(expr.span)
+    if wrong == len(steps):
+        return BAD
     # Any of its steps may be the wrong one, so nothing is sure of what the chain takes and gives.
     return Then("then", whole, tuple(steps)) if meets else stand_in("then", whole)
 
 
-def _is_wrapped(expr: syntax.Expr) -> bool:
-    """Whether expr makes sense behind `of` and not behind `->`: a list, or a count in parentheses."""
-    while isinstance(expr, syntax.Paren):
-        expr = expr.inner
-    counted = isinstance(expr, syntax.Of) and isinstance(expr.wrapper, syntax.Paren)
-    return counted or isinstance(expr, syntax.ListExpr)
+def written_steps(chain: syntax.Then) -> list[syntax.Expr]:
+    """Its steps in order; the left spine is walked, not recursed into."""
+    exprs: list[syntax.Expr] = []
+    first: syntax.Expr = chain
+    while isinstance(first, syntax.Then):
+        exprs.append(first.second)
+        first = first.first
+    return [first, *reversed(exprs)]
+
+
+def _may_belong(expr: syntax.Expr) -> bool:
+    """Whether expr may be a part of a step before it that is wrong: a list, or arguments in parentheses."""
+    wrapped = expr.wrapper if isinstance(expr, syntax.Of) else expr
+    return isinstance(wrapped, syntax.Paren | syntax.ListExpr)
 
 
 def _meets(context: Context, before: list[Flow], step: Flow, place: Place) -> bool:
@@ -129,7 +137,7 @@ def _parallel(context: Context, bound: Bound) -> Value:
         _migrate(context, bound, branches),
     )
     _needs(context, bound, flow)
-    return _shaped(context, flow, "its branches take different things")
+    return _shaped(context, bound, flow, "its branches take different things")
 
 
 def _migrate(context: Context, bound: Bound, branches: tuple[Branch, ...]) -> int | None:
@@ -210,7 +218,7 @@ def _fallback(context: Context, bound: Bound) -> Value:
         context.error("E112", "an empty list runs nothing", place)
         return stand_in("fallback", place)
     flow = Fallback("fallback", bound.place, options, _rule(context, bound, "accept"))
-    return _shaped(context, flow, "its options do not take and give the same")
+    return _shaped(context, bound, flow, "its options do not take and give the same")
 
 
 def _repeat(context: Context, bound: Bound) -> Value:
@@ -231,6 +239,7 @@ def _repeat(context: Context, bound: Bound) -> Value:
     shape = context.shapes.of(flow.flow)
     return _shaped(
         context,
+        bound,
         flow,
         f"what it repeats takes {takes(shape)} and gives {gives(shape)}",
         "each round works on what the last one gave: end it with `-> best`, or mention `attempt`",
@@ -246,11 +255,12 @@ def _rule(context: Context, bound: Bound, name: str) -> Condition | None:
     return rule
 
 
-def _shaped(context: Context, flow: Flow, why: str, help_: str = "") -> Flow:
+def _shaped(context: Context, bound: Bound, flow: Flow, why: str, help_: str = "") -> Flow:
     """flow, or a stand-in after E202 where nothing could go into it."""
     if context.shapes.of(flow):
         return flow
-    context.error("E202", f"nothing suits `{flow.label}`: {why}", flow.place, help=help_)
+    if bound.inner_is_sure:
+        context.error("E202", f"nothing suits `{flow.label}`: {why}", flow.place, help=help_)
     return stand_in(flow.label, flow.place)
 
 
@@ -265,7 +275,7 @@ def _route(context: Context, bound: Bound) -> Value:
     cases = {k: flow_of(v, inner.places[k]) for k, v in inner.values.items()}
     _covered(context, bound, by, inner)
     flow = Route("route", bound.place, by, tuple(cases.items()))
-    return _shaped(context, flow, "its cases and its role do not take and give the same")
+    return _shaped(context, bound, flow, "its cases and its role do not take and give the same")
 
 
 def _covered(context: Context, bound: Bound, by: Role, inner: Fields) -> None:
@@ -325,7 +335,7 @@ def _for_each(context: Context, bound: Bound) -> Value:
         as_int(bound.value("max")),
         flow_of(bound.wrapped, bound.wrapped_at),
     )
-    return _shaped(context, flow, "each part is a task, and what it runs takes none")
+    return _shaped(context, bound, flow, "each part is a task, and what it runs takes none")
 
 
 # --- reducers ------------------------------------------------------------------------------------

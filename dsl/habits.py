@@ -3,11 +3,12 @@
 import re
 
 from . import expected as words
-from .broken import Broken
+from .broken import Broken, remove
 from .lex import begin, end
-from .mistake import Finding, place
+from .mistake import Finding, place, wrong_colon
 from .problem import Edit, Problem
 from .source import Place, Span
+from .units import is_misplaced
 
 _HYPHENED = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:-[A-Za-z_][0-9A-Za-z_]*)+")
 _COMMENTS = {"//", "/*", "--"}
@@ -56,6 +57,80 @@ def equality(b: Broken) -> Finding | None:
         help=f"write `{words.short(name)} = …`",
     )
     return Finding(problem, ((Edit(problem.place.span, "="),),))
+
+
+_COMPARED = {"score", "round", "spent", "held", "elapsed", "outcome"}
+
+
+def comparison(b: Broken) -> Finding | None:
+    """`outcome = finished` as a condition, and `score => 2`, `score =< 2`."""
+    bad, name, following = b.bad, b.before(1), b.before(-1)
+    if bad is None or name is None or bad != "=":
+        return None
+    turned = following in ("<", ">") and end(bad) == begin(following) if following else False
+    before = b.before(2)
+    if name not in _COMPARED or before is None or not b.same_line(before, name):
+        return None
+    stop = end(following) if turned and following else end(bad)
+    meant = f"{following}=" if turned else "=="
+    at = Place(b.source, Span(begin(bad), stop))
+    problem = Problem(
+        "T022",
+        f"`{name}` is compared with `{meant}`, not with `{b.source.text[begin(bad) : stop]}`",
+        at,
+        label=f"expected `{meant}`",
+    )
+    return Finding(problem, ((Edit(at.span, meant),),))
+
+
+def braced(b: Broken) -> Finding | None:
+    """`flow f(n: int) { team(n) }`: what is no block of fields, in braces."""
+    opener = next((t for t in b.open if t.type == "LBRACE"), None)
+    if opener is None or opener is not b.open[0] or b.tokens[0] != "flow":
+        return None
+    at = next(n for n, token in enumerate(b.tokens) if token is opener)
+    if b.tokens[at - 1].type in ("EQUAL", "OF", "WITH"):
+        return None
+    problem = Problem(
+        "T002",
+        "a flow is an expression, not a block",
+        place(b.source, opener),
+        label="expected `=`",
+        help="write `flow NAME = …`",
+    )
+    closer = [remove(b.tokens[-1])] if b.tokens[-1].type == "RBRACE" else []
+    return Finding(problem, ((Edit(problem.place.span, "="), *closer),))
+
+
+def listed_value(b: Broken) -> Finding | None:
+    """`budget: [$5, 1m]`, where the list is read as a type."""
+    if b.bad is None or len(b.open) != 2 or [t.type for t in b.open] != ["LBRACE", "LSQB"]:
+        return None
+    at = next(n for n, token in enumerate(b.tokens) if token is b.open[1])
+    name, colon = b.tokens[at - 2], b.tokens[at - 1]
+    if colon.type != "COLON" or name.type not in ("NAME", "STRING"):
+        return None
+    sign = Span(begin(colon), end(colon))
+    finding = wrong_colon(b.source, sign, "field", str(name))
+    return Finding(finding, ((Edit(Span(end(name), begin(b.open[1])), " = "),),))
+
+
+def misplaced(b: Broken) -> Finding | None:
+    """`context restart =`, with the sign behind the value."""
+    name, bad, sign = b.before(1), b.bad, b.before(-1)
+    if not b.open or name is None or bad is None or sign is None:
+        return None
+    if not is_misplaced(b.source.text, b.tokens, b.at + 1):
+        return None
+    problem = Problem(
+        "T002",
+        f"`=` stands behind `{words.short(bad)}`",
+        place(b.source, sign),
+        label="it gives no value here",
+        help=f"write `{words.short(name)} = {words.short(bad)}`",
+    )
+    edits = (Edit(Span(end(name), begin(bad)), " = "), Edit(problem.place.span, ""))
+    return Finding(problem, (edits,))
 
 
 def within(b: Broken) -> Finding | None:

@@ -17,9 +17,11 @@ from .types import (
     FLOW,
     MODEL,
     NONE,
+    PACE,
     PROMPT,
     RATE,
     RECORD,
+    RENT,
     SCHEMA,
     TASK,
     TEXT,
@@ -89,7 +91,7 @@ RECORDS: Mapping[str, tuple[Spec, ...]] = {
     ),
     "limits": (
         Spec("inflight", COUNT, "Calls at the same time, over all replicas"),
-        Spec("rate", either(RATE, ListOf(RATE)), "Calls and tokens per time"),
+        Spec("rate", either(PACE, ListOf(PACE)), "Calls and tokens per time"),
     ),
     "sampling": (
         Spec("temperature", Number(False, 0, 2), "0 takes the likeliest token"),
@@ -113,7 +115,7 @@ _MODEL = (
         "Dollars per tokens; `none` is free; left out is unknown, and free on this machine. "
         "A list: dearer rates for longer prompts, each with its `above`",
     ),
-    Spec("rent", RATE, "Dollars per time and replica, instead of `price`"),
+    Spec("rent", RENT, "Dollars per time and replica, instead of `price`"),
     Spec("context", TOKENS, "The window, prompt and reply together; default: as the server says"),
     Spec("limits", RecordOf("limits"), "What the endpoints bear"),
     Spec("sampling", RecordOf("sampling"), "Sent with every call, where a role sets nothing else"),

@@ -8,7 +8,7 @@ from itertools import chain
 from . import syntax
 from .calls import FORMS, all_words
 from .context import Context
-from .kinds import CONDITION_NAMES, OUTCOMES, PROMPT_NAMES, TEST_NAMES
+from .kinds import CONDITION_NAMES, OUTCOMES, PROMPT_NAMES, TEAM_CONDITION_NAMES, TEST_NAMES
 from .library import modules, standard
 from .names import ENOUGH, SURELY, did_you_mean, either, near
 from .parse import parse
@@ -287,7 +287,13 @@ def _fitting(context: Context, scope: Scope, want: Type) -> Iterator[str]:
         kind = _KIND_GIVES.get(declaration.kind)
         if declaration.kind == "param" or kind in nouns:
             yield name
-    yield from scope.module.imported
+    for name, item in scope.module.imported.items():
+        there = item.module.declared.get(item.name) if item.name is not None else None
+        if there is None or want == ANY or _KIND_GIVES.get(there.kind) in (*nouns, None):
+            yield name
+    yield from (word for word in scope.module.file.lost if word not in ("", "*"))
+    if CONDITION in options(want):
+        yield from TEAM_CONDITION_NAMES
     for form in FORMS.values():
         if (
             want == ANY

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from lark import Token
 
 from . import syntax as s
+from .broken import OPENER_OF
 from .kinds import KINDS
 from .lex import MOST_CHARACTERS, MOST_SLOTS, MOST_TOKENS, STARTERS, Lexed, begin, end, lex
 from .mistake import is_unindented_field, is_unknown_kind, unindented
@@ -79,7 +80,19 @@ class _Read(NamedTuple):
     def is_torn(self) -> bool:
         """Whether a word in column 1 has cut it off from the declaration above: a field, or what holds its `}`."""
         told = any(p.code == "T030" for p in self.problems[:1])
-        return self.is_field or (told and any(t.type == "RBRACE" for t in self.tokens))
+        holds = any(t.type == "RBRACE" for t in self.tokens)
+        closes = len(self.tokens) == 1 or self.tokens[1].type in OPENER_OF
+        return self.is_field or (told and (holds or closes))
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it holds, behind its first word, a bracket of the declaration above."""
+        starts = [begin(token) for token in self.tokens[:2]]
+        return any(p.code == "T013" and p.place.span.start in starts for p in self.problems[:1])
+
+    @property
+    def _is_damaged(self) -> bool:
+        return bool(self.problems) or self.entries is NOTHING
 
     @property
     def lost(self) -> Iterator[str]:
@@ -88,19 +101,21 @@ class _Read(NamedTuple):
             imports = self.tokens[0].type != "KIND"
             named = self.tokens if imports else self.tokens[1:2]
             yield from (str(token) for token in named if token.type == "NAME")
-        if self.problems:
+        if self._is_damaged:
             yield from self._swallowed()
             if self._is_import:
                 yield from ("", "*")  # any name may have been meant
             if self.tokens[0].type == "STRING" and self.tokens[0].strip('"') in KINDS:
                 yield from (str(token) for token in self.tokens[1:2])
         if (
-            self.problems
+            self._is_damaged
             and self.tokens[0].type == "KIND"
             and not ((self.is_field and is_unknown_kind(self.tokens)) or self._is_named)
         ):
             yield ""
         for problem in self.problems:
+            if problem.code == "T030" and any(t in KINDS for t in self.tokens[1:2]):
+                yield str(self.tokens[0])  # `sum task {`
             if problem.code == "T002":  # a kind is missing, or stands there twice
                 yield from self._around(problem)
 
@@ -160,13 +175,16 @@ def _read(source: Source, lexed: Lexed) -> Iterator[_Read]:
 
 def _mended(read: Sequence[_Read]) -> Iterator[_Read]:
     """A field in column 1 cuts its declaration in two: one mistake, told of the field."""
-    torn = False
+    torn = closed = False
     for item, after in zip_longest(read, read[1:]):
         if torn and item.problems:
             told = unindented(item.problems[0].place.source, item.tokens[0])
             item = item._replace(problems=[told, *item.problems[1:]])
-        cut = item.problems and item.problems[-1].code == "T010"
-        torn = bool(cut and after is not None and after.is_torn)
+        if closed:
+            item = item._replace(problems=item.problems[1:])
+        cut = bool(item.problems) and item.problems[-1].code == "T010"
+        closed = cut and after is not None and after.is_closing
+        torn = cut and after is not None and after.is_torn
         if torn:
             item = item._replace(entries=NOTHING, problems=item.problems[:-1])
         yield item

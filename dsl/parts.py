@@ -12,7 +12,7 @@ from lark import Token
 
 from .attempt import Attempt, Frame, attempt, onward
 from .broken import CLOSERS, OPENER_OF
-from .lex import ERROR, begin, end
+from .lex import ERROR, begin, end, in_column_1
 from .mistake import Finding
 from .source import Source, Span
 from .tree import Entries, hole, run
@@ -79,11 +79,12 @@ def _is_spent(cut: Body, parts: Sequence[_Part], read: Sequence[Attempt]) -> boo
     """Whether the declaration lacks its `}` only because a mistake in a field took it, or stands in its place."""
     if cut.tail:
         return False
-    last = cut.fields[-1][-1]
+    last, text = cut.fields[-1][-1], parts[0].frame.source.text
     for part, found in zip(parts[:-1], read[:-1], strict=True):
         depth = sum((t.type == "LBRACE") - (t.type == "RBRACE") for t in part.tokens)
-        spans = [finding.problem.place.span for finding in found.stops]
-        in_place = last.type in {*CLOSERS, *OPENER_OF} and any(
+        spans = [span for finding in found.stops for span in _spans(finding)]
+        stands_for_it = last.type in {*CLOSERS, *OPENER_OF} or in_column_1(text, last)
+        in_place = stands_for_it and any(
             span.end > begin(last) and span.start <= end(last) for span in spans
         )
         braces = {begin(t) for t in part.tokens if t.type == "LBRACE"}
@@ -126,10 +127,13 @@ def _swallowed(token: Token) -> bool:
 
 def _shows(part: _Part, finding: Finding) -> bool:
     """Whether a finding points at part, in whatever way."""
-    problem = finding.problem
-    starts = [p.span.start for p in (problem.place, *(label.place for label in problem.secondary))]
     span = part.span
-    return any(span.start <= start < span.end for start in starts)
+    return any(span.start <= shown.start < span.end for shown in _spans(finding))
+
+
+def _spans(finding: Finding) -> list[Span]:
+    problem = finding.problem
+    return [problem.place.span, *(label.place.span for label in problem.secondary)]
 
 
 def _together(parts: Sequence[_Part], read: Sequence[Attempt]) -> Entries | None:

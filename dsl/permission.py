@@ -1,5 +1,6 @@
 """What a run touches outside its own text, and whether it may: files, variables, hosts, Python."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -26,11 +27,12 @@ def permits(evaluator: Evaluator, allow: Allow, ask: Ask) -> bool:
     """Whether ask is allowed; if not, it is reported with the flag that would allow it."""
     if allow(ask.kind, ask.value):
         return True
+    allowed = f"{ask.kind}:{ask.value}"
     evaluator.error(
         _CODES[ask.kind],
         f"{_SAYS[ask.kind]} is not allowed: `{ask.value}`",
         ask.place,
-        help=f"add `--allow {ask.kind}:{ask.value}`, or list it under [allow] in podium.toml",
+        help=f"add `--allow {shlex.quote(allowed)}`, or list it under [allow] in podium.toml",
     )
     return False
 

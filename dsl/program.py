@@ -23,7 +23,20 @@ from .quantity import Scalar
 from .source import Place, Source
 
 OnExhausted = Literal["best", "vote", "shrink", "pause", "fail"]
-ToolKind = Literal["submit", "notes", "function", "mcp", "shell", "read", "write", "edit", "python"]
+ToolKind = Literal[
+    "submit",
+    "notes",
+    "function",
+    "mcp",
+    "shell",
+    "read",
+    "write",
+    "edit",
+    "python",
+    "board",
+    "leaderboard",
+    "claim",
+]
 ContextPolicy = Literal["keep", "drop_oldest", "summarise", "restart"]
 
 # --- quantities ----------------------------------------------------------------------------------
@@ -288,7 +301,7 @@ class Team:
     """Collaborating agents; A -> Attempt. size is the number of seats; the kinds in members add up to it.
 
     rounds: of each cycle. execute and evaluate: at the end of each. compat: the published system whose protocol
-    it keeps, "" for ours.
+    it keeps, "" for ours. lease: how long a claim lasts, in live seconds, 0 where there are none.
     """
 
     label: str
@@ -310,6 +323,7 @@ class Team:
     execute: Verifier | None = None
     evaluate: Role | None = None
     compat: Literal["", "mas_tts"] = ""
+    lease: float = 0.0
 
     @property
     def closes(self) -> bool:

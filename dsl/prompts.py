@@ -212,6 +212,8 @@ def _filter(context: Context, call: syntax.Filter, scope: Scope) -> FilterCall |
 
 def _text(context: Context, value: Value, filters: tuple[FilterCall, ...], place: Place) -> str:
     """A constant as it stands in a prompt, filters applied."""
+    if value == BAD:
+        return ""
     for call in filters:
         if call.name == "clip":
             context.error(

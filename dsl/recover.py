@@ -11,9 +11,20 @@ from . import expected as words
 from .beside import adjacent, apart, twice
 from .broken import OPENER_OF, Broken, insert, remove
 from .extent import end_inside, field_inside, indented, stray_closer
-from .habits import comment, edition, equality, hyphened, json_text, within
+from .habits import (
+    braced,
+    comment,
+    comparison,
+    edition,
+    equality,
+    hyphened,
+    json_text,
+    listed_value,
+    misplaced,
+    within,
+)
 from .kinds import KINDS
-from .lex import begin, end
+from .lex import begin, end, in_column_1
 from .mistake import Finding, place, reserved, wrong_colon
 from .names import counted
 from .problem import Edit, Label, Problem
@@ -159,6 +170,8 @@ def _chained(b: Broken) -> Finding | None:
     following = b.before(-1)
     if bad.type == "EQUAL" and following != ">":
         return None
+    if following in KINDS and in_column_1(b.source.text, bad):
+        return None  # `| role writer {`
     if bad.type == "VBAR" and "COMMA" in b.accepts and b.type(-2) in ("EQUAL", "COLON"):
         return _separated(b, bad)
     pipe = following is not None and following == ">" and begin(following) == end(bad)
@@ -335,11 +348,15 @@ def _guesses(b: Broken, previous: Token | None, bad: Token) -> Iterator[tuple[Ed
 _RULES: tuple[Callable[[Broken], Finding | None], ...] = (
     json_text,
     edition,
+    braced,
     _rounded,
     hyphened,
     stray_closer,
     end_inside,
     within,
+    misplaced,
+    listed_value,
+    comparison,
     equality,
     _quantity_of_tokens,
     _bare_multiple,

@@ -1,14 +1,15 @@
 """The types of values in a program: what a field, an argument or a parameter may be."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A type without parts, by the name people know it by."""
+    """A type without parts, by the name people know it by. example: one of its own, for a special use."""
 
     name: str
+    example: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ TIME = Plain("duration")
 SHARE = Plain("percentage")
 CLOCK = Plain("time of day")
 RATE = Plain("rate")
+RENT = Plain("rate", "$2 per 1h")
+PACE = Plain("rate", "500 calls per 1m")
 BUDGET = Plain("budget")
 CONDITION = Plain("condition")
 MODEL = Plain("model")
@@ -208,7 +211,7 @@ def example(kind: Type) -> str:
     """A value of kind as one writes it; empty where none is worth showing."""
     for option in options(kind):
         if isinstance(option, Plain) and option in _EXAMPLES:
-            return _EXAMPLES[option]
+            return option.example or _EXAMPLES[option]
         if isinstance(option, RecordOf) and option.name in _RECORD_EXAMPLES:
             return _RECORD_EXAMPLES[option.name]
     return ""

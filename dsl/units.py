@@ -28,7 +28,7 @@ class Body(NamedTuple):
 def body(text: str, tokens: Sequence[Token]) -> Body | None:
     """The parts of a declaration; None of one that has no braces, or no field in them."""
     head = _head(tokens)
-    if head is None or head == len(tokens):
+    if head is None or head == len(tokens) or tokens[0] == "flow":
         return None
     ends = _ends(tokens, head)
     candidates = list(_candidates(text, tokens, head))
@@ -114,8 +114,23 @@ def _candidates(text: str, tokens: Sequence[Token], head: int) -> Iterator[_Cand
         if token.type in _NAMES and _gives(text, token, tokens[at + 1 : at + 2]):
             first = _hyphened(tokens, at, head)
             column = _column(text, tokens, first)
+            if column is None and is_misplaced(text, tokens, at + 1):
+                continue
             if column is not None or tokens[first - 1].type not in _GIVES:
                 yield _Candidate(first, depth, column)
+
+
+def is_misplaced(text: str, tokens: Sequence[Token], at: int) -> bool:
+    """Whether the `=` at that place gives nothing, and stands behind what it should give: `context restart =`."""
+    if at < 2 or [t.type for t in tokens[at - 2 : at + 1]] != ["NAME", "NAME", "EQUAL"]:
+        return False
+    following = tokens[at + 1] if at + 1 < len(tokens) else None
+    if "\n" in text[begin(tokens[at - 2]) : end(tokens[at])]:
+        return False
+    ends = following is None or "\n" in text[end(tokens[at]) : begin(following)]
+    return ends or (
+        following is not None and following.type in {"COMMA", "LPAR", "DOT", *OPENER_OF}
+    )
 
 
 def _hyphened(tokens: Sequence[Token], at: int, head: int) -> int:
