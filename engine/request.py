@@ -20,6 +20,7 @@ from .clock import clock_of
 from .plan import plan
 from .plan.amounts import Amounts
 from .rent import rate
+from .sizes import sized
 
 NO_BUDGET = "E310"
 # A bound that never binds: what a run without a budget is planned with.
@@ -67,6 +68,7 @@ class Request:
     by: Clock | None = None
     arm: tuple[str, str] | None = None
     row: int | None = None
+    size: int | None = None
 
 
 def compiled(
@@ -89,7 +91,8 @@ def compiled(
         raise ProgramError(tuple(problems)) from None
     seed = program.seed if request.seed is None else request.seed
     tasks = program.tasks if request.row is None else program.tasks[request.row :][:1]
-    return replace(program, seed=seed, tasks=tasks), warnings
+    flow = program.flow if request.size is None else sized(program.flow, request.size)
+    return replace(program, seed=seed, tasks=tasks, flow=flow), warnings
 
 
 def _compiled(
@@ -188,6 +191,7 @@ def to_json(request: Request) -> dict[str, Any]:
         "texts": [_text(source) for source in request.texts],
         "arm": None if request.arm is None else list(request.arm),
         "row": request.row,
+        "size": request.size,
     }
 
 
@@ -209,6 +213,7 @@ def from_json(values: Mapping[str, Any]) -> Request:
         by=clock_of(values["by"]) if values.get("by") else None,
         arm=(values["arm"][0], values["arm"][1]) if values.get("arm") else None,
         row=values.get("row"),
+        size=values.get("size"),
     )
 
 

@@ -42,18 +42,19 @@ def _with_arm(request: Request, program: Program, arm: tuple[str, str]) -> Reque
 
 def digest(program: Program) -> str:
     """What program does, as a short text: the same wherever in a file it stands, and whatever stands beside it."""
-    return _digest((program.flow, program.models, program.default_model, program.budget))
+    return digest_of((program.flow, program.models, program.default_model, program.budget))
 
 
 def task_digest(task: Task) -> str:
     """The same of a task, as its place among others may change."""
-    return _digest(task)
+    return digest_of(task)
 
 
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
-def _digest(facts: object) -> str:
+def digest_of(facts: object) -> str:
+    """A short text that stands for facts: parts of a program, without where they stand in a text."""
     return hashlib.sha256(orjson.dumps(facts, _plain, _OPTIONS)).hexdigest()[:16]
 
 

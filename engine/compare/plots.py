@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from ..stats import mean_curve
 from .judge import Comparison
+from .scaling import Line
 from .trial import Point, Trial
 
 Form = Literal["svg", "png"]
@@ -70,6 +71,22 @@ def anytime(trials: Sequence[Trial], arms: Sequence[str], form: Form = "svg") ->
         axes.legend()
 
     return _drawn(draw, form, height=3.6)
+
+
+def against_budget(lines: Sequence[Line], unit: str, form: Form = "svg") -> bytes:
+    """The expected best against the budget, a line for each size of team, with its band."""
+
+    def draw(axes: Axes) -> None:
+        for row, line in enumerate(lines):
+            color, label = f"C{row}", "lone agents" if line.size == 1 else f"teams of {line.size}"
+            axes.plot(line.budgets, line.scores, color=color, label=label)
+            axes.fill_between(line.budgets, line.low, line.high, color=color, alpha=0.15)
+        axes.set_xscale("log")
+        axes.set_xlabel(f"budget, {unit}")
+        axes.set_ylabel("expected best score")
+        axes.legend()
+
+    return _drawn(draw, form, height=4.2)
 
 
 def _drawn(draw: Callable[[Axes], None], form: Form, *, height: float) -> bytes:

@@ -38,6 +38,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "drain": ("drain", "Have a live run let a replica of a model run empty."),
     "show": ("show", "List runs, or show one, or one node of it."),
     "compare": ("compare", "Compare topologies at equal cost."),
+    "scale": ("scale", "Say how many teams of what size to spend a budget on."),
     "test": ("test", "Test a program's promises on the simulator."),
     "fleet": ("fleet", "Show the servers of a program's models."),
     "tasks": ("tasks", "List the task families."),

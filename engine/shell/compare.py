@@ -108,7 +108,7 @@ def command(
     )  # fmt: skip
     doors = ctx.obj or Doors()
     writers = _writers(html_path, plot_path)
-    _needs_stats()
+    needs_stats()
     try:
         if is_program(words[0].partition("#")[0]):
             chosen = _chosen(words, asked, doors, each, repeats)
@@ -120,7 +120,7 @@ def command(
             _announce(design, quiet=as_json)
             enough = _enough(names, level, better) if until_clear else _never
             opened = partial(doors.opened, store, unsafe_sandbox=unsafe_sandbox)
-            trials = _run(opened, design, enough, quiet=as_json)
+            trials = run_design(opened, design, enough, quiet=as_json)
             found = _judged(trials, names, k, level, better, sequential=until_clear)
         else:
             names, trials, better = recorded(store, words)
@@ -154,7 +154,8 @@ def _never(_: Sequence[Trial]) -> bool:
     return False
 
 
-def _needs_stats() -> None:
+def needs_stats() -> None:
+    """Raise ShellError where NumPy or SciPy is missing, before anything is run."""
     try:
         from ..compare import judge as judge
     except ModuleNotFoundError as error:
@@ -218,13 +219,15 @@ def _enough(
     return lambda trials: is_clear(trials, names, level, better)
 
 
-def _run(
+def run_design(
     opened: Callable[[], Opened],
     design: Design,
-    enough: Callable[[Sequence[Trial]], bool],
+    enough: Callable[[Sequence[Trial]], bool] = _never,
     *,
     quiet: bool,
 ) -> list[Trial]:
+    """Carry the design out, each trial told as it ends. Raises ShellError on what the user can mend."""
+
     def seen(one: Trial) -> None:
         score = "no score" if one.score is None else f"{one.score:.4g}"
         where = f"{one.arm}, {one.task}, repeat {one.repeat + 1}"

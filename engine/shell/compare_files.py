@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..compare.judge import Comparison
-from ..compare.plots import Form, anytime, intervals
+from ..compare.plots import Form, against_budget, anytime, intervals
+from ..compare.scaling import Observed, lines
 from ..compare.trial import Trial
 from .compare_view import as_html
 
@@ -20,7 +21,18 @@ def write_html(path: Path, title: str, trials: Sequence[Trial], found: Compariso
 
 def write_plot(path: Path, _title: str, trials: Sequence[Trial], found: Comparison) -> None:
     """Best so far over spend, where runs say what they had spent when; else the intervals."""
-    form: Form = "png" if path.suffix == ".png" else "svg"
+    form = _form(path)
     names = [arm.name for arm in found.arms]
     drawn = any(one.curve for one in trials)
     path.write_bytes(anytime(trials, names, form) if drawn else intervals(found, form))
+
+
+def write_budgets(
+    path: Path, found: Observed, budget: float, sizes: Sequence[int], level: float, unit: str
+) -> None:
+    """The expected best of teams of these sizes against the budget."""
+    path.write_bytes(against_budget(lines(found, budget, sizes, level=level), unit, _form(path)))
+
+
+def _form(path: Path) -> Form:
+    return "png" if path.suffix == ".png" else "svg"

@@ -1,0 +1,90 @@
+"""`podium scale`: a pilot is priced, run, read back; the split it names is that of the law."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from podium.engine import Engine
+from podium.engine.call import ModelCall
+from podium.engine.shell.cli import main
+from podium.engine.shell.doors import Doors
+from podium.engine.testing import ScriptedClient
+
+PROGRAM = """edition 2026
+model m {
+  endpoint = openai("m", base_url = "http://127.0.0.1:9/v1")
+  price = { input = $0.30 per 1M tokens, cached = $0.03 per 1M tokens, output = $1.20 per 1M tokens }
+  context = 32k tokens
+}
+role solver { prompt = \"""{{ task.statement }}\"""  max_output = 50 tokens }
+task t { statement = "Find it."  verify = python("podium.engine.testing:scored") }
+run main { flow = parallel(10) of team(10, members = [10 of solver], rounds = 1) -> best  task = t }
+"""
+
+
+class World:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def _speak(self, _: ModelCall) -> str:
+        self.calls += 1
+        return f"score = {random.Random(self.calls).gauss(0.5, 0.1):.6f}"
+
+    def scale(self, *words: str) -> Result:
+        def opened(store: str) -> Engine:
+            client = ScriptedClient(self._speak)
+            return Engine(store, client=client, environ={}, allow=("python:*",))
+
+        given = ["scale", "main.team", *words, "--store", "runs.db", "--allow", "python:podium.*"]
+        return CliRunner().invoke(main, given, obj=Doors(opened, {}))
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.team").write_text(PROGRAM)
+    return World()
+
+
+def told(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.long
+def test_a_pilot_is_priced_before_it_runs_and_read_back_after(world: World) -> None:
+    before = world.scale("--budget", "$5", "--sizes", "1,3,8")
+    assert "Not known yet" in before.stdout
+    assert "--pilot runs it" in before.stdout
+    assert "The default, by planned prices" in before.stdout
+    assert world.calls == 0
+    found = told(world.scale("--budget", "$0.02", "--sizes", "1,3,8", "--pilot", "--json"))
+    calls = world.calls
+    assert calls > 0
+    assert found["runs"] == {"1": 5, "3": 5, "8": 5}
+    assert sum(cell["chance"] for cell in found["splits"]) == pytest.approx(1)
+    again = told(world.scale("--budget", "$0.02", "--json", "--plot", "lines.svg"))
+    assert again["splits"] == found["splits"]
+    assert world.calls == calls
+    assert b"teams of" in Path("lines.svg").read_bytes()
+    said = world.scale("--budget", "$0.02").stdout
+    assert "Best split of $0.02" in said
+    assert "Ten times the budget" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--budget", "[$5, 3k tokens]"), "dollars or tokens"),
+        (("--budget", "30m"), "dollars or tokens"),
+        (("--budget", "$5", "--sizes", "3"), "two sizes at least"),
+    ],
+)
+def test_a_wrong_use_says_what_to_write(world: World, words: tuple[str, ...], said: str) -> None:
+    result = world.scale(*words)
+    assert result.exit_code == 2
+    assert said in result.stderr
