@@ -353,7 +353,7 @@ def _hold(queue: Queue, waiting: Waiting, decided: list[Waiting]) -> Hold | str 
     """The hold, None where none is needed or the call's outcome is set, or the account whose line it joined."""
     if waiting.amount is None:
         return None
-    by = _blocked(queue, waiting)
+    by = _blocked(queue, waiting) if queue.lines else None
     if by is None:
         match queue.ledger.hold(waiting.account, waiting.amount):
             case Hold() as hold:

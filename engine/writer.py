@@ -277,9 +277,11 @@ class Writer:
         return written, batch
 
     def _write(self, db: sqlite3.Connection, batch: list[Job]) -> None:
-        for job in batch:
-            job.error = self._broken.get(job.run)
-        sound = [job for job in batch if job.error is None]
+        sound = batch
+        if self._broken:
+            for job in batch:
+                job.error = self._broken.get(job.run)
+            sound = [job for job in batch if job.error is None]
         endings = [(job.run, job.ending) for job in sound if job.ending is not None]
         try:
             for part in _parts(sound):

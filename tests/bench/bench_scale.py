@@ -3,7 +3,8 @@
 Prints, each from one run:
 - CPU per admitted call with 100 to 100,000 calls waiting, of many tenants, runs and agents, with one replica, and
   with eight, placement and leaders;
-- events per second through the journal's group commit, against SQLite alone and against bare tasks;
+- events per second through the journal's group commit, of many tasks and of one, against SQLite alone and against
+  bare tasks;
 - what a run of 10,000 calls on a history that grows to 200,000 tokens keeps, against its unique text, and the
   memory it takes. `--calls 1000` is a quicker one.
 
@@ -11,7 +12,9 @@ The baselines of the journal write the same bytes, each event's JSON in a row of
 clock starts, to the same kind of file (WAL, `synchronous=FULL`). SQLite alone makes as many commits as a
 group-committing writer needs, of one event of each of the calls at once, and does nothing else: no task waits for
 it. Bare tasks are as many as the calls at once; each hands its row over and waits until a thread has it on disk, a
-turn of the event loop in one commit: what any program pays that may not go on before its event is safe.
+turn of the event loop in one commit: what any program pays that may not go on before its event is safe. They do it
+with a scope that shields the wait, as a program of anyio's does, and without one, which a cancellation breaks off.
+One task that commits as many events at a time as there are calls at once, and waits for that, is printed beside.
 
 Run by hand:
 
@@ -145,6 +148,22 @@ async def journalled(folder: Path, calls: int, at_once: int) -> tuple[float, lis
     return took, rows
 
 
+async def grouped(folder: Path, calls: int, at_once: int) -> tuple[float, list[Ready]]:
+    """The same, of one task; its events are made before the clock starts."""
+    store = Store.open(folder / "grouped.db")
+    journal, text = store.create(RUN), "a word " * 40
+    events = [event for number in range(calls) for event in (intent(number), answer(number, text))]
+    with closing(store):
+        async with store.writing():
+            began = time.perf_counter()
+            for at in range(0, len(events), at_once):
+                await journal.commit(events[at : at + at_once])
+            took = time.perf_counter() - began
+        rows = [ready(stamped) for stamped in store.events("run-1")]
+        await journal.close()
+    return took, rows
+
+
 def ready(stamped: Stamped) -> Ready:
     fields = body(stamped.event)
     address, kind = fields.pop("address", ""), kind_of(stamped.event)
@@ -165,16 +184,16 @@ def put(db: sqlite3.Connection, rows: Sequence[Ready]) -> None:
     db.execute("commit")
 
 
-def plain(folder: Path, rows: Sequence[Ready], at_once: int) -> float:
+def plain(path: Path, rows: Sequence[Ready], at_once: int) -> float:
     """Seconds that SQLite alone takes."""
-    with closing(plain_store(folder / "plain.db")) as db:
+    with closing(plain_store(path)) as db:
         began = time.perf_counter()
         for at in range(0, len(rows), at_once):
             put(db, rows[at : at + at_once])
         return time.perf_counter() - began
 
 
-async def handed(folder: Path, rows: Sequence[Ready], at_once: int) -> float:
+async def handed(path: Path, rows: Sequence[Ready], at_once: int, shielded: bool) -> float:
     """Seconds that bare tasks take that wait for their rows."""
     waiting, work, written = list[Ready](), anyio.Event(), anyio.Event()
 
@@ -182,7 +201,10 @@ async def handed(folder: Path, rows: Sequence[Ready], at_once: int) -> float:
         for row in rows[first::at_once]:
             waiting.append(row)
             work.set()
-            with anyio.CancelScope(shield=True):
+            if shielded:
+                with anyio.CancelScope(shield=True):
+                    await written.wait()
+            else:
                 await written.wait()
 
     async def writer() -> None:
@@ -197,7 +219,7 @@ async def handed(folder: Path, rows: Sequence[Ready], at_once: int) -> float:
             left -= len(batch)
             done.set()
 
-    with closing(plain_store(folder / "handed.db")) as db:
+    with closing(plain_store(path)) as db:
         began = time.perf_counter()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(writer)
@@ -212,11 +234,16 @@ def journal_lines(calls: int = 10_000) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             took, rows = anyio.run(journalled, folder, made, at_once)
-            alone = plain(folder, rows, at_once)
-            tasks = anyio.run(handed, folder, rows, at_once)
+            alone = plain(folder / "plain.db", rows, at_once)
+            tasks = anyio.run(handed, folder / "handed.db", rows, at_once, True)
+            bare = anyio.run(handed, folder / "bare.db", rows, at_once, False)
+            group, rows = anyio.run(grouped, folder, made, at_once)
+            beside = plain(folder / "beside.db", rows, at_once)
+        paces = (2 * made / seconds for seconds in (took, alone, tasks, bare, group))
         print(
-            f"{at_once:7} {2 * made:7} {2 * made / took:10,.0f} {2 * made / alone:10,.0f}"
-            f" {2 * made / tasks:10,.0f} {alone / took:6.2f} {tasks / took:6.2f}"
+            f"{at_once:7} {2 * made:7}",
+            *(f"{pace:10,.0f}" for pace in paces),
+            f"{alone / took:10.2f} {tasks / took:6.2f} {bare / took:6.2f} {beside / group:10.2f}",
         )
 
 
@@ -296,7 +323,11 @@ def main() -> None:
     for waiting in (100, 1_000, 10_000, 100_000):
         alone, placed = admission_us(waiting), admission_us(waiting, replicas=8)
         print(f"{waiting:7} {alone:10.0f} {placed:16.0f}", flush=True)
-    print("at once  events  journal/s   SQLite/s    tasks/s  to SQLite, to tasks")
+    print(
+        "at once  events  journal/s   SQLite/s    tasks/s unshielded one task/s  to SQLite, to tasks,",
+        end="",
+    )
+    print(" to unshielded; one task to SQLite")
     journal_lines()
     print("history    calls  reply  thought  unique MB  store MB  ratio  more MB  ms/call")
     store_lines(calls)
