@@ -325,7 +325,8 @@ def _proposed(question: Question, sizes: Sequence[int], runs: int) -> list[str]:
         f"A pilot of {runs} runs at each of the sizes {', '.join(map(str, sizes))} is expected to take "
         f"{question.shown(expected)}, {question.shown(most)} at most; --pilot runs it."
     ]
-    agents = int(question.budget / costs[min(costs)] * min(costs))
+    # The budget in agents of the pilot, which are dearer in larger teams.
+    agents = int(question.budget / expected * runs * sum(sizes))
     worth = pilot_worth(min(agents, 100_000), sizes, runs)
     if worth.gain <= 2 * worth.se:
         told.append("Paid from this budget, such a pilot cannot be expected to beat the default.")

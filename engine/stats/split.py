@@ -13,6 +13,9 @@ from .normal import largest
 # By how many standard deviations a gain over the default must stand out. Of 0, 0.3, 0.6 and 1 it is the one with
 # the least regret after small pilots, by bench_split, and costs next to nothing after large ones.
 SHRINK = 1.0
+# By how much intervals are widened about their middle: the split that is named is one whose runs flattered it, and
+# without this its 90 % interval held the truth in 82 to 86 % of pilots.
+_WIDER = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +60,16 @@ def splits(
     """The splits of a budget, from the scores of runs by team size.
 
     groups: as for `laws.fit`. teams: how many teams of each size the budget buys, one at least. shrink: by how
-    much a gain over the default must stand out, in standard deviations of what is not known of it: with few runs the
-    default is named, and as runs come in it no longer matters.
+    much a gain over the default must stand out, in standard deviations of what is not known of it: with few
+    runs the default is named, and as runs come in it no longer matters.
     """
     sizes = sorted(m for m, k in teams.items() if k >= 1)
     if not sizes:
         raise ValueError("the budget buys no team of any size")
     curves = fit(groups, sizes, draws=draws, seed=seed)
     values = worth(curves, [teams[m] for m in sizes])
-    low, high = np.quantile(values, ((1 - level) / 2, (1 + level) / 2), axis=0)
+    low, middle, high = np.quantile(values, ((1 - level) / 2, 0.5, (1 + level) / 2), axis=0)
+    low, high = middle - _WIDER * (middle - low), middle + _WIDER * (high - middle)
     mean = values.mean(axis=0)
     lost = (values.max(axis=1, keepdims=True) - values).mean(axis=0)
     first = np.bincount(values.argmax(axis=1), minlength=len(sizes)) / draws

@@ -14,7 +14,21 @@ from podium.engine.shell.exits import Exit, ShellError
 from podium.engine.version import VERSION
 
 COMMANDS = [
-    *("init", "check", "explain", "fmt", "doc", "graph", "plan", "run", "resume", "show", "verify"),
+    *(
+        "init",
+        "check",
+        "explain",
+        "fmt",
+        "doc",
+        "graph",
+        "plan",
+        "run",
+        "resume",
+        "show",
+        "compare",
+        "scale",
+        "verify",
+    ),
 ]
 
 

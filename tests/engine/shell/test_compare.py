@@ -154,6 +154,16 @@ def test_the_report_stands_alone_and_shows_names_as_text(world: World) -> None:
     assert world.folder.joinpath("curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
+def test_the_shipped_comparison_runs_with_its_parameters(world: World) -> None:
+    example = Path(__file__).parents[3] / "examples" / "parallel_teams.team"
+    sizes = ("--set", "agents=10", "--set", "team_size=5", "--set", "repeats=2")
+    found = told(world.compare(str(example), *sizes, "--json"))
+    assert [one["name"] for one in found["arms"]] == ["alone", "teams", "one_team"]
+    assert [one["scored"] for one in found["arms"]] == [2, 2, 2]
+    assert [one["calls"] for one in found["arms"]][0] == 10
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
