@@ -211,7 +211,7 @@ def _team(team: Team) -> Bounds:
     cycle = opening.then(later, team.rounds - 1)
     whole = Bounds(0, 0, 0, 1).then(cycle, team.cycles)
     least = whole.least + around - recruits
-    if team.ceo is not None:
+    if team.ceo is not None or team.style == "work":  # where a first submission that passes ends it
         least = 1
     elif team.until is not None:  # critics who agree at once leave the draft as it is
         least = later.least if team.order == "solver_first" else opening.least

@@ -2,7 +2,6 @@
 
 from .draft import Draft, nodes, roles, used_models
 from .evaluate import Evaluator
-from .program import Flow, Team
 from .prompts import roots
 from .values import Later
 
@@ -14,7 +13,6 @@ def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
         found += evaluator.marks(node)
         for role, _ in roles(node):
             found += evaluator.marks(role)
-        found += _tools(node)
     chosen, _ = used_models(draft)
     for model in [draft.model, *(evaluator.model(name) for name in chosen)]:
         found += evaluator.marks(model)
@@ -50,17 +48,3 @@ def _no_task(evaluator: Evaluator, draft: Draft) -> None:
                     help="add `task = …` to the run, or give one with `--task`",
                 )
                 return
-
-
-def _tools(node: Flow) -> list[Later]:
-    """Tools where none is called: of who leads a team, and `submit`, as a team that discusses submits as one."""
-    if not isinstance(node, Team):
-        return []
-    members = {id(member.role) for member in node.members}
-    found = [
-        Later(f"`tools` of `{role.name}` in a team", node.place)
-        for role, _ in roles(node)
-        if role.tools and (id(role) not in members or node.compat)
-    ]
-    submits = (role for role, _ in roles(node) if any(t.kind == "submit" for t in role.tools))
-    return [*found, *(Later(f"`submit` of `{one.name}` in a team", node.place) for one in submits)]

@@ -12,10 +12,10 @@ from .model import Endpoint, Limits, Model, Price, Rent, Sampling
 from .program import Budget, OutputField, Role, Template, Text
 from .prompts import roots
 from .quantity import Scalar
-from .reading import as_int, as_text, as_word, items, scalar, setting, show
+from .reading import as_int, as_text, as_word, items, scalar, show
 from .shapes import SOME_OUTPUT
 from .source import Place
-from .values import Fields, Later, Noun, Policy, Quantity, Ratio, Schema, Unknown, Value
+from .values import Fields, Noun, Policy, Quantity, Ratio, Schema, Unknown, Value
 from .verifiers import host_of, is_loopback
 
 _PER = 1_000_000  # a Price is in micro-dollars per so many tokens
@@ -233,13 +233,8 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
         takes,
         own,
         tools.policy_of(context, noun, got, own),
+        seen(got.value("sees"))[1] if got.known("sees") else None,
     )
-    later: list[Later] = []
-    if got.known("sees") and isinstance(got.value("sees"), Policy):
-        later.append(
-            Later(f"{setting('sees', got.value('sees'))} of role `{noun.name}`", got.at("sees"))
-        )
-    context.mark(role, tuple(later))
     prefixes.first(context, noun)
     return role
 

@@ -149,7 +149,7 @@ class Role:
     takes is what its prompt mentions: {"task"} Task -> Attempt, {"attempt"} Attempt -> Attempt,
     {"attempts"} Many -> Attempt, both Many -> Many.
     turns: how many requests an agent with tools makes at most. context: what it does once its history does
-    not fit into the window.
+    not fit into the window. sees, last: as of Team, where they are its own.
     """
 
     name: str
@@ -165,6 +165,7 @@ class Role:
     takes: frozenset[str] = frozenset({"task"})
     tools: tuple[Tool, ...] = ()
     context: ContextPolicy = "keep"
+    last: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

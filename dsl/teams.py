@@ -12,7 +12,7 @@ from .model import Model
 from .names import either
 from .nouns import seen
 from .problem import Label
-from .program import Ceo, Condition, Member, Role, Team, Verifier
+from .program import Ceo, Condition, Member, Role, Team, Tool, Verifier
 from .reading import as_int, as_word, items, setting
 from .shapes import SOME_OUTPUT, stand_in
 from .types import ROLE
@@ -54,10 +54,12 @@ def team(context: Context, bound: Bound) -> Value:
         as_int(bound.value("cycles"), 1),
         _execute(context, bound),
         _evaluate(context, bound),
+        lease=_lease(bound),
     )
     _contradictions(context, bound, made)
     prefixes.in_team(context, made)
-    context.mark(made, tuple(_later(bound, made)))
+    made = equipped(context, bound, made)
+    context.mark(made, tuple(_later(bound)))
     return made
 
 
@@ -268,6 +270,85 @@ def _evaluate(context: Context, bound: Bound) -> Role | None:
     return role
 
 
+# --- tools ---------------------------------------------------------------------------------------
+
+
+def equipped(context: Context, bound: Bound, made: Team) -> Team:
+    """made with the tools that its members have; E212 for tools that nobody could use."""
+    _idle(context, bound, made)
+    turns = as_int(bound.value("turns")) if bound.known("turns") else None
+    members = tuple(_equipped(context, bound, made, one, turns) for one in made.members)
+    if turns is not None and not any(one.role.tools for one in members):
+        context.error(
+            "E212",
+            "`turns` bounds members with tools, and none of them has any",
+            bound.at("turns"),
+            help="delete it, or add `style = work`",
+        )
+    return replace(made, members=members)
+
+
+def _equipped(context: Context, bound: Bound, made: Team, one: Member, turns: int | None) -> Member:
+    """A member with the tools that the team's style gives it, and the team's bound of its turns."""
+    role = one.role
+    if made.style == "work":
+        shared = _shared(made, role)
+        _named_twice(context, bound, role, {name for tool in shared for name in _NAMES[tool.kind]})
+        own = role.tools
+        submits = () if any(tool.kind == "submit" for tool in own) else (Tool("submit", "submit"),)
+        role = replace(role, tools=(*own, *submits, *shared))
+    if turns is not None and role.tools:
+        own_turns = context.origin(one.role, "turns") is not None
+        role = replace(role, turns=min(role.turns, turns) if own_turns else turns)
+    return one if role is one.role else Member(one.count, role)
+
+
+_NAMES: dict[str, tuple[str, ...]] = {
+    "board": ("board", "post"), "leaderboard": ("leaderboard",), "claim": ("claim", "release")
+}  # fmt: skip
+
+
+def _shared(made: Team, role: Role) -> tuple[Tool, ...]:
+    """The tools of a team at work, as far as what the role sees of it allows."""
+    sees = role.sees or made.sees
+    board = (Tool("board", "board"),) if sees in ("board", "last") else ()
+    scores = (Tool("leaderboard", "leaderboard"),) if sees != "own" else ()
+    claims = (Tool("claim", "claim", {"lease": made.lease}),) if made.lease else ()
+    return (*board, *scores, *claims)
+
+
+def _named_twice(context: Context, bound: Bound, role: Role, names: set[str]) -> None:
+    for tool in role.tools:
+        if tool.name in names:
+            context.error(
+                "E212",
+                f"`{role.name}` has a tool called `{tool.name}`, and a team at work has one too",
+                bound.at("members"),
+                help="give it another name: a model calls a tool by its name",
+            )
+
+
+def _idle(context: Context, bound: Bound, made: Team) -> None:
+    """E212 for tools of who is asked once, and for `submit` where a team submits as one."""
+    outside = {"ceo": made.ceo.role if made.ceo else None, "recruit": made.recruit}
+    for name, role in (outside | {"evaluate": made.evaluate}).items():
+        if role is not None and role.tools:
+            context.error(
+                "E212",
+                f"`{role.name}` has `tools`, and `{name}` is asked once and calls none",
+                bound.at(name),
+                help="use a role without tools there",
+            )
+    for member in made.members if made.style == "discuss" else ():
+        if any(tool.kind == "submit" for tool in member.role.tools):
+            context.error(
+                "E212",
+                f"`{member.role.name}` has the tool `submit`, and a team that discusses submits as one",
+                bound.at("members"),
+                help="add `style = work`, or use a role without `submit`",
+            )
+
+
 # --- settings ------------------------------------------------------------------------------------
 
 
@@ -304,18 +385,18 @@ def _contradictions(context: Context, bound: Bound, made: Team) -> None:
         conflict(
             "until", "there is no consensus under `style = work`", "use `accepted` or `passed`"
         )
+    if made.style == "work" and made.order != "together":
+        conflict("order", "under `style = work` all members are at work at once", "delete `order`")
 
 
-def _later(bound: Bound, made: Team) -> list[Later]:
+def _later(bound: Bound) -> list[Later]:
     """What the settings ask for that does not run yet."""
-    names: list[str] = ["style"] if made.style == "work" else []
-    off: dict[str, int | str] = {"workspace": "private", "claims": "none"}
-    names += [n for n in off if bound.known(n) and _differs(bound.value(n), off[n])]
-    names += ["turns"] if bound.given("turns") else []
-    return [Later(f"{setting(n, bound.value(n))} of `team`", bound.at(n)) for n in names]
+    name = "workspace"
+    if not bound.known(name) or as_word(bound.value(name), "") == "private":
+        return []
+    return [Later(f"{setting(name, bound.value(name))} of `team`", bound.at(name))]
 
 
-def _differs(value: Value, off: int | str) -> bool:
-    if isinstance(value, Policy):
-        return True
-    return as_int(value, -1) != off if isinstance(off, int) else as_word(value, "") != off
+def _lease(bound: Bound) -> float:
+    value = bound.value("claims")
+    return float(value.amount) if isinstance(value, Policy) else 0.0

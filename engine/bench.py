@@ -11,10 +11,12 @@ from typing import cast
 from podium.dsl.program import Role, Tool
 from podium.dsl.tools import SANDBOXED
 
+from . import commons
 from .agent.prompt import clip
 from .agent.shape import Unreadable, parse, schema
 from .ask import ask_tool
 from .call import CallError, Offer, ToolCall, ToolUse, canonical, digest
+from .commons import Desk
 from .reduce import best
 from .value import Attempt, Json, Verdict
 from .verdicts import judge
@@ -42,7 +44,7 @@ _NOTES = Offer(
 class NodeBench:
     """A `Bench` at a node. sets: by the name of an offer, the tool that has it. room: submissions left.
 
-    tree: its files, by the name of the text that has them.
+    desk: of a member of a team at work. tree: its files, by the name of the text that has them.
     """
 
     here: Here
@@ -50,6 +52,7 @@ class NodeBench:
     sets: Mapping[str, Tool]
     offered: tuple[Offer, ...]
     room: int = 0
+    desk: Desk | None = None
     tree: str = ""
     kept: list[str] = field(default_factory=list[str])
     submitted: list[Attempt] = field(default_factory=list[Attempt])
@@ -72,7 +75,8 @@ class NodeBench:
 
     @property
     def is_done(self) -> bool:
-        return bool(self.submitted) and self.submitted[-1].passed
+        won = self.desk is not None and self.desk.won
+        return won or (bool(self.submitted) and self.submitted[-1].passed)
 
     async def use(self, call: ToolCall, address: str) -> str:
         tool, arguments = self.sets[call.name], call.arguments or {}
@@ -82,6 +86,9 @@ class NodeBench:
                 return "noted"
             case "submit":
                 return await self._submit(arguments, address)
+            case "board" | "leaderboard" | "claim":
+                assert self.desk is not None, "only a team at work has these"
+                return self.desk.use(call.name, arguments, address)
             case _:
                 files, account = tool.kind in SANDBOXED, self.here.account
                 tree = self.tree if files else ""
@@ -97,7 +104,7 @@ class NodeBench:
         if isinstance(attempt, Unreadable):
             return f"not submitted: {attempt.why}"
         self.room -= 1
-        if not self._is_visible:
+        if not visible(self.here):
             self._take(attempt)
             return f"submitted; {_left(self.room)}"
         try:
@@ -110,14 +117,11 @@ class NodeBench:
         self._take(judged)
         return f"{_told(judged.verdict)}; {_left(self.room)}"
 
-    @property
-    def _is_visible(self) -> bool:
-        verify = self.here.task.verify
-        return verify is not None and verify.use == "always"
-
     def _take(self, attempt: Attempt) -> None:
         self.submitted.append(attempt)
         keep(self.here, attempt)
+        if self.desk is not None:
+            self.desk.submitted(attempt)
 
     def _attempt(self, arguments: Mapping[str, Json], address: str) -> Attempt | Unreadable:
         if self.role.output is None:
@@ -128,21 +132,35 @@ class NodeBench:
         return answer if isinstance(answer, Unreadable) else Attempt(answer, text, address)
 
 
-def bench_at(here: Here, role: Role) -> NodeBench:
-    """The tools of an agent of role at here. Raises CallError("tool") where one is not there."""
+def bench_at(here: Here, role: Role, desk: Desk | None = None) -> NodeBench:
+    """The tools of an agent of role at here, a team's member if it has a desk. Raises CallError("tool") where one
+    is not there."""
     sets: dict[str, Tool] = {}
     offered: list[Offer] = []
     room = 0
     for tool in role.tools:
         if tool.kind == "submit":
-            times = tool.args.get("times")
-            room = times if isinstance(times, int) else SUBMISSIONS
+            room = times_of(tool)
         for offer in _offers(here, role, tool, room):
             if offer.name in sets:
                 raise CallError("tool", f"two tools of role {role.name} are called {offer.name}")
             sets[offer.name] = tool
             offered.append(offer)
-    return NodeBench(here, role, sets, tuple(offered), room)
+    return NodeBench(here, role, sets, tuple(offered), room, desk)
+
+
+def times_of(tool: Tool) -> int:
+    """How often a tool submits at most."""
+    if tool.kind != "submit":
+        return 0
+    times = tool.args.get("times")
+    return times if isinstance(times, int) else SUBMISSIONS
+
+
+def visible(here: Here) -> bool:
+    """Whether agents may know the scores of what they submit."""
+    verify = here.task.verify
+    return verify is not None and verify.use == "always"
 
 
 def _offers(here: Here, role: Role, tool: Tool, room: int) -> Sequence[Offer]:
@@ -151,6 +169,10 @@ def _offers(here: Here, role: Role, tool: Tool, room: int) -> Sequence[Offer]:
             return (_NOTES,)
         case "submit":
             return (_submit(role, room),)
+        case "leaderboard" if not visible(here):
+            return ()
+        case "board" | "leaderboard" | "claim":
+            return commons.OFFERS[tool.kind]
         case _:
             return offers_of(here, tool)
 

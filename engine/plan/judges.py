@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from podium.dsl.program import Team, Verifier
 
+from ..bench import times_of
 from .amounts import NOTHING, Amounts
 from .asks import Models, lone
 from .texts import Given, Topic, Words
@@ -36,7 +37,11 @@ def judged(models: Models, topic: Topic, given: Given, most: int, expected: int)
 
 def submissions(team: Team, *, cautious: bool) -> int:
     """How many attempts of team may be judged: one a round and one an execution, and its answer; where a budget
-    may run out any may be the answer."""
+    may run out any may be the answer. Of a team at work all that its members may submit, and
+    their last replies."""
     rounds = team.rounds * team.cycles
+    if team.style == "work":
+        of_each = (m.count * (1 + sum(map(times_of, m.role.tools))) for m in team.members)
+        return rounds * sum(of_each) + team.cycles + 1
     each = rounds * (team.size + 1) if cautious else rounds
     return each + team.cycles + 1

@@ -11,7 +11,9 @@ from podium.dsl.bounds import bounds
 from podium.dsl.program import Ceo, Role, Team, Template
 
 from ..agent.act import DEFAULT_SYSTEM, cap_of
+from ..agent.calls import MOST_CALLS
 from ..agent.prompt import CLIP_BYTES_PER_TOKEN, FIT_BYTES_PER_TOKEN
+from ..commons import BEST, POST_TOKENS, SHORT_TOKENS
 from ..team.board import SYSTEM
 from ..team.ceo import ASSIGNMENT_TOKENS, DEFAULT_OUTPUT, DIRECTION_TOKENS, may_set, question
 from ..team.ceo import DEFAULT_SYSTEM as CEO_SYSTEM
@@ -43,6 +45,8 @@ _EVIDENCE = 120 * CLIP_BYTES_PER_TOKEN
 _DIGEST = 4000
 _LEFT = 120  # `$1.50, 20000 tokens, 100 calls, 30 seconds`
 _LIST = 128  # what a recruiter is asked for
+_WORK = 256  # what a member at work is told
+EXPECTED_POSTS = 2  # of each member at work in a round
 
 
 def team(models: Models, flow: Team, topic: Topic, given: Given, *, cautious: bool) -> Amounts:
@@ -162,9 +166,17 @@ class _Rounds:
             head = _HEAD + len(role.name.encode())
             text = reply(self.models.text(role, self.flow.model))
             self._post(count, text.plus(Size(0, head // 2, head)))
+            if self.flow.style == "work" and phase.part == "solve":
+                self._told(count, role, head)
             if phase.part != "review":
                 self.spoken.add(role.name)
         return total
+
+    def _told(self, count: int, role: Role, head: int) -> None:
+        """What members at work post beside their solutions: at most as often as they may call a tool."""
+        text, most = _clipped(POST_TOKENS).plus(Size(0, head // 2, head)), role.turns * MOST_CALLS
+        self._post(count, Size(0, EXPECTED_POSTS * text.expected, most * text.most))
+        self.longest = Size(*map(max, self.longest, text))
 
     def _post(self, count: int, one: Size) -> None:
         self.posts = self.posts.plus(one.times(count))
@@ -234,7 +246,7 @@ class _Rounds:
             case "board":
                 pass
             case "last":
-                last = self.longest.times(self.flow.last or 1)
+                last = self.longest.times((role.last if role.sees else self.flow.last) or 1)
                 seen = Size(*map(min, seen, last))
             case _:
                 head = _HEAD + len(role.name.encode())
@@ -256,6 +268,8 @@ class _Rounds:
             size = size.plus(_clipped(DIRECTION_TOKENS + ASSIGNMENT_TOKENS + 10))
         if self.flow.recruit is not None:
             size = size.plus(_clipped(PERSONA_TOKENS))
+        if self.flow.style == "work":
+            size = size.plus(Size(0, _WORK, _WORK))
         return size
 
     def _scores(self) -> Size:
@@ -263,6 +277,9 @@ class _Rounds:
             return Size()
         rounds = self.flow.rounds * self.flow.cycles
         most = _SCORES + _SCORE * rounds + min(self.topic.evidence, _EVIDENCE)
+        if self.flow.style == "work":
+            name = max(len(member.role.name.encode()) for member in self.flow.members)
+            most = _SCORES + BEST * (_SCORE + name + SHORT_TOKENS * CLIP_BYTES_PER_TOKEN)
         return Size(0, most // 2, most)
 
     def _words(self, role: Role, *, statement: bool) -> Words:

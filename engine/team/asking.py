@@ -21,6 +21,10 @@ _ANSWER = "Read the discussion above. Write the team's final solution of the tas
 _REVIEW = "Check the latest solution above. Say what is wrong and how to mend it. Do not solve the task anew."
 _MARK = "If nothing is wrong, end with the line AGREE; else end with the line DISAGREE."
 _MARK_SOLVE = "If the team's latest solution is right, end with the line AGREE."
+_WORK = (
+    "All members work on this at the same time. Look at the board before you begin and now and then, and post what"
+    " helps the others. Submit what you have as soon as it is of use."
+)
 
 # What a digest may take: the beginnings of about the last twenty messages.
 _DIGEST_BYTES = 4000
@@ -72,15 +76,23 @@ def _room(state: State, seat: int, system: str) -> int:
 
 def _personal(state: State, number: int, seat: int, phase: Phase) -> Personal:
     role = state.roles[seat]
-    sees = role.sees or state.flow.sees
-    posts = seen(state.posts, sees, seat, state.flow.last)
+    sees, last = (role.sees, role.last) if role.sees else (state.flow.sees, state.flow.last)
+    posts = seen(state.posts, sees, seat, last)
     view = _view(state, number, seat, role)
     lines = [] if alike(state) else _introduction(state, seat, view)
     lines.append(render(role.prompt, view))
     lines.append(state.settings.assigned(seat))
+    if state.commons is not None and phase.part == "solve":
+        lines.append(_at_work(state, seat))
     lines.append(_instruction(state, phase))
     text = "\n".join(line.strip() for line in lines if line.strip())
     return Personal(posts, state.own.get(seat, ""), text)
+
+
+def _at_work(state: State, seat: int) -> str:
+    """What a member that works beside others is told, and who it is, behind all that is the same for all."""
+    size = len(seated(state.flow.members, state.settings.size))
+    return f"{_WORK} You are #{seat} of {size}."
 
 
 def _introduction(state: State, seat: int, view: View) -> list[str]:
@@ -168,6 +180,8 @@ def scores_of(state: State) -> str:
     """The leaderboard and the last verdict's evidence, where members may know them."""
     if not state.scores_visible or not state.submissions:
         return ""
+    if state.commons is not None:
+        return f"Best submissions so far:\n{state.commons.standings()}"
     table = leaderboard(
         [
             (number, a.score, a.verdict.passed if a.verdict else None)

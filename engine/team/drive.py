@@ -1,8 +1,8 @@
-"""A team that discusses, from its first call to its answer.
+"""A team, from its first call to its answer.
 
-The board's order is that of seats, never of time. A team submits once a round. Where its members may know scores
-the answer is the best submission, else the last. A member that fails is skipped; the team fails only if nobody
-gave an attempt.
+The board's order is that of seats, never of time. A team submits once a round; one at work submits what each of
+its members gives where they may know scores. The answer is then the best submission, else the last. A member
+that fails is skipped; the team fails only if nobody gave an attempt.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from ..ask import ask_model
 from ..bench import bench_at
 from ..branches import Job, gather, open_account
 from ..call import Message
+from ..commons import commons_of
 from ..condition import Facts, fired, holds, needs_spent
 from ..event import Said
 from ..later import first_round, later_round
@@ -36,17 +37,16 @@ from .cycle import closed, recruited
 from .lead import lead
 from .machine import Phase, accepted, consensus, phases, roles, seated
 from .state import LINE, State, note_end, told_by_others
+from .work import desk_of, over, raced
 
 
 async def drive(flow: Team, value: Value, here: Here) -> Ended:
     """The team's end: its answer, and in the reason which of its bounds or conditions ended it early."""
-    if flow.style != "discuss":
-        raise NotImplementedError(
-            f"a team of style {flow.style!r} has no engine; use style = discuss"
-        )
     if flow.compat == "mas_tts":
         return await mas_tts_drive.drive(flow, value, here)
     state = State(flow, here, value, Settings(flow.size), roles(flow.members))
+    if flow.style == "work":
+        state.commons = commons_of(here, state.roles, flow.lease)
     state.posts.extend(_given(value))
     why = await _cycles(state)
     return replace(_ended(state, why), rounds_left=flow.rounds * flow.cycles - state.rounds)
@@ -118,7 +118,7 @@ async def _led(state: State, turn: int) -> str:
         return "ceo"
     if state.refused is not None:
         return "budget"
-    return _fired(state, state.rounds)
+    return _fired(state, state.rounds) or ("passed" if state.won else "")
 
 
 def _fired(state: State, at: int | str, *, consensus: bool = True) -> str:
@@ -176,6 +176,8 @@ async def _round(state: State, number: int, *, opens: bool) -> None:
             break
         if phase.part == "answer" and state.refused is not None and not spoken:
             break  # nobody could pay to speak: the answer could not be paid either
+        if phase.part == "answer" and state.commons is not None and state.scores_visible and spoken:
+            break  # what each of them gives is a submission
         # A live round keeps its answer: under `shrink` only members that speak one by one are left out.
         if phase.part != "answer" and not _may_speak(state, number, phase):
             continue
@@ -186,9 +188,12 @@ async def _round(state: State, number: int, *, opens: bool) -> None:
             asked.extend(phase.seats)
             spoken.update(given)
     _settle_agreement(state, number, asked, spoken)
+    if state.commons is not None and state.scores_visible:
+        await _submit(state, number, [spoken[seat] for seat in seats if seat in spoken])
+        return
     if answer is None or answer.cut:
         answer = _fallback(state, seats, spoken) or answer
-    await _submit(state, number, answer)
+    await _submit(state, number, [] if answer is None else [answer])
 
 
 def _may_speak(state: State, number: int, phase: Phase) -> bool:
@@ -205,9 +210,15 @@ async def _phase(
         _job(state, number, seat, phase, messages, again=seat in asked)
         for seat, messages in zip(phase.seats, asks, strict=True)
     ]
-    ends = await gather(replace(state.here, round=number), jobs)
+    here = replace(state.here, round=number)
+    by_seat = dict(zip(phase.seats, jobs, strict=True))
+    if state.commons is not None and phase.part == "solve":
+        ends = await raced(state, here, number, by_seat)
+        over(state, number)
+    else:
+        ends = dict(zip(phase.seats, await gather(here, jobs), strict=True))
     given: dict[int, Attempt] = {}
-    for seat, ended in zip(phase.seats, ends, strict=True):
+    for seat, ended in sorted(ends.items()):
         note_end(state, ended)
         for attempt in attempts_of(ended.value):
             given[seat] = attempt
@@ -231,8 +242,13 @@ def _job(
         place = replace(place, account=account)
         turn = member_turn(state, place, role)
         turn = replace(turn, urgency=int(len(phase.seats) == 1))  # then all others wait for it
-        bench = bench_at(place, role) if role.tools else None
+        desk = desk_of(state, number, seat) if state.commons and phase.part == "solve" else None
+        tools = () if state.commons and desk is None else role.tools
+        bench = bench_at(place, role, desk) if tools else None
         attempt = await act(partial(ask_model, place), role, messages, turn, bench)
+        if desk is not None:
+            desk.leave(place.address)
+            state.winners |= {seat} if desk.won else set[int]()
         if phase.part == "solve" and not state.submissions:
             state.provisional.append(attempt)  # should time run out before the team has submitted
             keep(place, attempt)
@@ -292,25 +308,27 @@ def _fallback(state: State, seats: Sequence[int], spoken: dict[int, Attempt]) ->
     return next((attempt for attempt in order if not attempt.cut), next(iter(order), None))
 
 
-async def _submit(state: State, number: int, answer: Attempt | None) -> None:
-    if answer is None:
+async def _submit(state: State, number: int, answers: Sequence[Attempt]) -> None:
+    if not answers:
         state.stale += 1
         return
     if isinstance(state.value, Attempt):
-        answer = replace(answer, before=replace(state.value, before=None))
+        before = replace(state.value, before=None)
+        answers = [replace(answer, before=before) for answer in answers]
     for guard in state.here.guards:
         for attempt in state.provisional:
             guard.drop(attempt.address)
     state.provisional.clear()
-    state.standing = answer
-    keep(state.here, answer)
+    for answer in answers:
+        keep(state.here, answer)
     if state.scores_visible:
-        (answer,), _ = await judge_all(state.here, (answer,))
+        answers, _ = await judge_all(state.here, answers)
     better = state.here.task.better
+    top = state.standing = best(answers, better)
     so_far = [rank(old.verdict, better) for _, old in state.submissions]
-    risen = not so_far or rank(answer.verdict, better) > max(so_far)
+    risen = not so_far or rank(top.verdict, better) > max(so_far)
     state.stale = 0 if risen else state.stale + 1
-    state.submissions.append((number, answer))
+    state.submissions.extend((number, answer) for answer in answers)
 
 
 def _facts(state: State, at: int | str) -> Facts:

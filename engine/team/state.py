@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from podium.dsl.program import Role, Team
 
+from ..commons import Commons
 from ..condition import names
 from ..event import Said
 from ..outcome import Exhausted
@@ -22,6 +23,7 @@ class State:
 
     standing: the solution that members judge and build on. stale: rounds since the best score rose.
     rounds: how many have begun. evaluation: what was said at the end of the last cycle.
+    commons: of a team at work. winners: seats that submitted what ends it. won: the round was ended by one.
     """
 
     flow: Team
@@ -42,6 +44,9 @@ class State:
     stale: int = 0
     consensus: bool = False
     accepted: bool = False
+    commons: Commons | None = None
+    winners: set[int] = field(default_factory=set[int])
+    won: bool = False
     failures: list[Failure] = field(default_factory=list[Failure])
 
     @property

@@ -195,7 +195,9 @@ class Flows:
                 settings["ceo_sets"] = t.listed(*sets[: n.pick(1, 2, 3)])
         if "fast" in n.declared and n.maybe(5):
             settings["ceo_model" if "ceo" in settings else "model"] = n.model()
-        if n.maybe(3):
+        if n.maybe(5):
+            settings |= self._at_work()
+        elif n.maybe(3):
             led = ("ceo",) if "ceo" in settings else ()
             orders = ("in_turn", "solver_first", "solver_last", "relay", *led)
             settings["order"] = t.name(n.pick(*orders))
@@ -206,8 +208,17 @@ class Flows:
         if n.maybe(2):
             settings["rounds"] = t.number(n.pick(1, 3))
         if n.maybe(4):
-            settings["until"] = self._team_until()
+            settings["until"] = self._team_until(work="style" in settings)
         return settings | self._cycles()
+
+    def _at_work(self) -> dict[str, s.Expr]:
+        n = self.nouns
+        settings: dict[str, s.Expr] = {"style": t.name("work")}
+        if n.maybe(2):
+            settings["claims"] = t.call("lease", t.time(n.pick(5, 60)))
+        if n.maybe(2):
+            settings["turns"] = t.number(n.pick(2, 5))
+        return settings
 
     def _cycles(self) -> dict[str, s.Expr]:
         """More than one cycle, and what stands at the end of each."""
@@ -346,9 +357,10 @@ class Flows:
             simple.append(t.compare(t.name("score"), ">=", t.number(n.pick(1, 0.5))))
         return self._joined(simple, t.compare(t.name("round"), "<", t.number(3)))
 
-    def _team_until(self) -> s.Expr:
+    def _team_until(self, *, work: bool) -> s.Expr:
         n = self.nouns
-        simple: list[s.Expr] = [t.name("consensus"), t.name("accepted")]
+        simple: list[s.Expr] = [t.name("accepted")]
+        simple += [] if work else [t.name("consensus")]
         if n.passes and not n.hidden:
             simple.append(t.name("passed"))
         if n.verified and not n.hidden:

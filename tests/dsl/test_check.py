@@ -91,6 +91,14 @@ EXAMPLES: list[tuple[str, str, str]] = [
     ("E212", "flow a = team(3, claims = lease(10m))", "flow a = team(3, claims = lease(10m), style = work)"),
     ("E212", "flow a = team(3, workspace = shared)", "flow a = team(3, workspace = shared, style = work)"),
     ("E212", "flow a = team(3, style = work, until = consensus)", "flow a = team(3, until = consensus)"),
+    ("E212", "flow a = team(3, style = work, order = in_turn)", "flow a = team(3, style = work)"),
+    ("E212", "flow a = team(3, turns = 5)", "flow a = team(3, style = work, turns = 5)"),
+    ("E212", "flow a = team(3, ceo = (writer with { tools = [notes] }))", "flow a = team(3, ceo = writer)"),
+    (
+        "E212",
+        "flow a = team(members = [2 of (writer with { tools = [submit] })])",
+        "flow a = team(members = [2 of (writer with { tools = [submit] })], style = work)",
+    ),
     ("E212", "flow a = team(3, compat = mas_tts, order = in_turn)", "flow a = team(3, compat = mas_tts)"),
     ("E213", "flow a = team(3) of writer", "flow a = team(3) -> editor"),
     # budgets

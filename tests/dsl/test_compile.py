@@ -440,11 +440,7 @@ run r { flow = solver  task = t }
 @pytest.mark.parametrize(
     "flow_text",
     [
-        "team(3, style = work)",
         "team(3, style = work, workspace = shared)",
-        "team(3, style = work, claims = lease(10m))",
-        "team(members = [2 of (writer with { tools = [submit] })])",
-        "team(3, ceo = (writer with { tools = [notes] }))",
     ],
 )
 def test_what_is_checked_but_does_not_run_yet_is_told_at_the_run(flow_text: str) -> None:

@@ -97,9 +97,7 @@ def test_the_name_that_was_meant_is_of_the_kind_that_is_wanted(text: str, help_:
 @pytest.mark.parametrize(
     ("flow", "what"),
     [
-        ("team(2, style = work)", "`style = work` of `team`"),
-        ("team(2, style = work, claims = lease(10m))", "`claims = lease(10m)` of `team`"),
-        ("team(2, ceo = r)", "`tools` of `r` in a team"),
+        ("team(2, style = work, workspace = shared)", "`workspace = shared` of `team`"),
     ],
 )
 def test_what_does_not_run_yet_is_named_with_its_value_and_its_owner(flow: str, what: str) -> None:

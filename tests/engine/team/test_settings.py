@@ -26,6 +26,8 @@ SETTINGS = {
     "compat": ["none", "mas_tts"],
     "budget": ["[9 calls]", "[4k tokens]"],
     "on_exhausted": ["shrink", "vote"],
+    "style": ["discuss", "work"],
+    "turns": ["3"],
     "claims": ["lease(10m)"],
     "workspace": ["shared"],
 }
@@ -67,7 +69,11 @@ def test_each_setting_runs_alone_but_those_that_need_another() -> None:
         (name, value) for name, value in EACH if not isinstance(program((name, value)), Program)
     }
     needy = {("order", "ceo"), ("on_exhausted", "shrink"), ("on_exhausted", "vote")}
-    needy |= {(name, value) for name, value in EACH if name in ("ceo_sets", "claims", "workspace")}
+    needy |= {
+        (name, value)
+        for name, value in EACH
+        if name in ("ceo_sets", "claims", "workspace", "turns")
+    }
     assert refused <= needy
 
 
