@@ -11,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from ..stats import mean_curve
 from .judge import Comparison
@@ -56,7 +57,7 @@ def anytime(trials: Sequence[Trial], arms: Sequence[str], form: Form = "svg") ->
 
     def draw(axes: Axes) -> None:
         top = max((spent(p) for one in trials for p in one.curve), default=1.0)
-        at = np.linspace(0, top, _STEPS)
+        at = np.linspace(0, 1.1 * top, _STEPS)
         for row, arm in enumerate(arms):
             curves = [
                 ([spent(p) for p in one.curve], [p.score for p in one.curve])
@@ -82,6 +83,9 @@ def against_budget(lines: Sequence[Line], unit: str, form: Form = "svg") -> byte
             axes.plot(line.budgets, line.scores, color=color, label=label)
             axes.fill_between(line.budgets, line.low, line.high, color=color, alpha=0.15)
         axes.set_xscale("log")
+        # Powers of ten are formulas, which are not drawn.
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(f"budget, {unit}")
         axes.set_ylabel("expected best score")
         axes.legend()

@@ -161,7 +161,7 @@ def test_the_shipped_comparison_runs_with_its_parameters(world: World) -> None:
     found = told(world.compare(str(example), *sizes, "--json"))
     assert [one["name"] for one in found["arms"]] == ["alone", "teams", "one_team"]
     assert [one["scored"] for one in found["arms"]] == [2, 2, 2]
-    assert [one["calls"] for one in found["arms"]][0] == 10
+    assert found["arms"][0]["calls"] == 10
 
 
 @pytest.mark.parametrize(
