@@ -80,12 +80,32 @@ def bind(
     """Each argument converted to its parameter's type; scope is None where there are none. place: of the call."""
     binding = _Binding(context, signature, place)
     if scope is not None:
-        named = [_meant(context, arg, binding.by_name, scope) for arg in args]
+        joined = list(_rejoined(context, args, binding.by_name, scope))
+        named = [_meant(context, arg, binding.by_name, scope) for arg in joined]
         binding.named = frozenset(arg.name for arg in named if arg.name is not None)
         free = signature.places()
         for arg in named:
             binding.add(arg, free, scope)
     return Given(binding.bound, tuple(binding.others), binding.judged(), binding.is_strange)
+
+
+def _rejoined(
+    context: Context, args: Sequence[syntax.Arg], known: Mapping[str, Parameter], scope: Scope
+) -> Iterator[syntax.Arg]:
+    """The arguments; `by, grader` is told, and taken for `by = grader`, where `by` means nothing else."""
+    waiting = list(reversed(args))
+    while waiting:
+        arg = waiting.pop()
+        behind = waiting[-1] if waiting and waiting[-1].name is None else None
+        name = arg.value if arg.name is None and isinstance(arg.value, syntax.Name) else None
+        means_it = name is not None and name.name in known
+        if behind is None or name is None or not means_it or context.find(name.name, scope):
+            yield arg
+            continue
+        waiting.pop()
+        between = Span(name.span.end, behind.value.span.start)
+        _takes_with_equal(context, name, scope.place(between), "`,` ends an argument")
+        yield replace(behind, name=name.name, name_span=name.span)
 
 
 def _meant(
@@ -97,15 +117,20 @@ def _meant(
     left, right, said = found
     if left.name not in known or not _is_astray(context, left, arg.value, scope):
         return arg
+    _takes_with_equal(context, left, scope.place(Span(left.span.end, right.span.start)), said)
+    return replace(arg, name=left.name, name_span=left.span, value=right)
+
+
+def _takes_with_equal(context: Context, name: syntax.Name, place: Place, said: str) -> None:
+    """T023, for the sign behind the name of an argument."""
     context.error(
         "T023",
-        f"argument `{left.name}` takes its value with `=`",
-        scope.place(Span(left.span.end, right.span.start)),
+        f"argument `{name.name}` takes its value with `=`",
+        place,
         label=said,
-        help=f"write `{left.name} = …`",
+        help=f"write `{name.name} = …`",
         instead=" = ",
     )
-    return replace(arg, name=left.name, name_span=left.span, value=right)
 
 
 def _joined(expr: syntax.Expr) -> tuple[syntax.Name, syntax.Expr, str] | None:
@@ -133,7 +158,7 @@ class _Binding:
     """A call while its arguments are looked at.
 
     named: those with a name, which is surer than a place. wrong: names that it does not take.
-    first: where each was given first.
+    surplus: where there are more than it takes. first: where each was given first.
     """
 
     context: Context
@@ -142,6 +167,7 @@ class _Binding:
     bound: dict[str, Argument] = field(default_factory=dict[str, Argument])
     others: list[tuple[str, Argument]] = field(default_factory=list[tuple[str, Argument]])
     wrong: dict[str, Place] = field(default_factory=dict[str, Place])
+    surplus: list[Place] = field(default_factory=list[Place])
     named: frozenset[str] = frozenset()
     first: dict[str, Place] = field(default_factory=dict[str, Place])
     by_name: Mapping[str, Parameter] = field(init=False)
@@ -161,10 +187,7 @@ class _Binding:
         elif arg.name is not None and not self.signature.rest_named:
             self.wrong[arg.name] = at
         elif rest is None:
-            most = (
-                f"{self.signature.what} takes {_arguments(len(self.signature.parameters))} at most"
-            )
-            self.context.error("E113", most, at, help=_takes(self.by_name))
+            self.surplus.append(at)
         else:
             value = self.context.value(arg.value, scope, rest)
             self.others.append((arg.name or "", Argument(value, scope.place(arg.span))))
@@ -184,7 +207,8 @@ class _Binding:
     @property
     def is_strange(self) -> bool:
         """Whether most of its arguments are for something else: what is called is the wrong one."""
-        return len(self.wrong) >= max(2, len(self.bound))
+        unfit = len(self.wrong) + len(self.surplus)
+        return bool(self.wrong) and unfit >= max(2, len(self.bound))
 
     def judged(self) -> frozenset[str]:
         """What is wrong with the names is reported, and what is missing; what a wrong name may stand for."""
@@ -192,6 +216,8 @@ class _Binding:
         if self.is_strange:
             self._takes_none_of()
             return frozenset(absent)
+        for place in self.surplus:
+            self._takes_no_more(place)
         lacking = [p for p in self.signature.parameters if p.required and p.name in absent]
         swapped = len(lacking) == len(self.wrong) == 1  # one name is wrong and one lacks
         unsure: set[str] = set()
@@ -207,12 +233,20 @@ class _Binding:
     def _takes_none_of(self) -> None:
         """E111, once for all names."""
         names = either([f"`{name}`" for name in self.wrong])
+        first, *others = self.wrong.values()
         self.context.error(
             "E111",
             f"{self.signature.what} takes no {names}",
-            next(iter(self.wrong.values())),
+            first,
+            secondary=tuple(Label(place, "and this") for place in others),
             help=_takes(self.by_name),
         )
+
+    def _takes_no_more(self, place: Place) -> None:
+        count = len(self.signature.parameters)
+        most = f"{_arguments(count)} at most" if count else "no arguments"
+        message = f"{self.signature.what} takes {most}"
+        self.context.error("E113", message, place, help=_takes(self.by_name))
 
     def _takes_none(self, name: str, place: Place, meant: Sequence[str]) -> None:
         guesses = either([f"`{guess}`" for guess in meant])

@@ -137,7 +137,8 @@ def _is_apart(
     places = [first.problem.place, *(label.place for label in first.problem.secondary)]
     start = second.problem.place.span.start
     behind = max(place.span.end for place in places)
-    if start <= behind or second.problem.code in _BRACKETS:
+    ahead = bool(tokens) and start > end(tokens[-1])  # what follows is read by itself
+    if start <= behind or ahead or second.problem.code in _BRACKETS:
         return False
     if sure:
         return is_sure(second) or bool(source.text[behind:start].strip(" \t)]},"))

@@ -28,12 +28,15 @@ def as_one(found: list[Problem], items: Sequence[syntax.Expr], scope: Scope) -> 
 
 
 def wrong_callee(found: list[Problem], call: syntax.Call, scope: Scope) -> list[Problem]:
-    """What was found in a call: where none of its arguments fits, not they are wrong but what is called."""
+    """What was found in a call, without what a wrong callee makes of its arguments: none of them fits."""
     places = {scope.place(a.name_span or a.value.span): a for a in call.args}
     strange = [p for p in found if p.code == "E111" and p.place in places]
     values = [scope.place(a.value.span) for a in call.args]
+    if any(p.code == "E402" for p in found):  # a flow that calls itself takes nothing
+        return [p for p in found if p.place not in places and p.place not in values]
     misfits = [p for p in found if p.code in OF_TYPES and p.place in values]
-    if not strange or len({p.place for p in (*strange, *misfits)}) < len(call.args):
+    others = [label.place for p in strange for label in p.secondary if label.place in places]
+    if not strange or len({*others, *(p.place for p in strange + misfits)}) < len(call.args):
         return found
     return [p for p in found if p not in misfits]
 

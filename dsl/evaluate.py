@@ -48,6 +48,7 @@ from .types import (
     FLOW,
     PROMPT,
     VERIFIER,
+    ListOf,
     Plain,
     Type,
     accepts,
@@ -213,10 +214,10 @@ class Evaluator:
                 value = calling.call(self, expr, scope)
                 self.problems[before:] = wrong_callee(self.problems[before:], expr, scope)
                 return value
+            case syntax.Then() | syntax.Of() if not _takes_flows(want):
+                return stand_in("flow", scope.place(expr.span))  # which `fit` refuses
             case syntax.Of():
                 return calling.wrap(self, expr, scope)
-            case syntax.Then() if not accepts(want, FLOW):
-                return stand_in("chain", scope.place(expr.span))  # which `fit` refuses
             case syntax.Then():
                 before, steps = len(self.problems), flows.written_steps(expr)
                 value = flows.chain(self, expr, scope)
@@ -558,3 +559,7 @@ def _identity(value: Value) -> object:
     if isinstance(value, str | int | float | bool | None | Word | Quantity):
         return (type(value).__name__, value)
     return id(value)
+
+
+def _takes_flows(want: Type) -> bool:
+    return any(accepts(k, FLOW) or (isinstance(k, ListOf) and k.counted) for k in options(want))

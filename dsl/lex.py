@@ -82,6 +82,11 @@ def in_column_1(text: str, token: Token) -> bool:
     return start == 0 or text[start - 1] == "\n"
 
 
+def starts_line(text: str, token: Token) -> bool:
+    start = begin(token)
+    return not text[text.rfind("\n", 0, start) + 1 : start].strip()
+
+
 def begin(token: Token) -> int:
     """The offset of the first character."""
     return token.start_pos or 0

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import NamedTuple
 
 from lark import Token
@@ -113,6 +113,8 @@ class _Read(NamedTuple):
             and not ((self.is_field and is_unknown_kind(self.tokens)) or self._is_named)
         ):
             yield ""
+            head = takewhile(lambda t: t.type not in ("EQUAL", "LBRACE"), self.tokens[1:])
+            yield from (str(token) for token in head if token.type == "NAME")
         for problem in self.problems:
             if problem.code == "T030" and any(t in KINDS for t in self.tokens[1:2]):
                 yield str(self.tokens[0])  # `sum task {`

@@ -12,7 +12,8 @@ from lark import Token
 
 from .attempt import Attempt, Frame, attempt, onward
 from .broken import CLOSERS, OPENER_OF
-from .lex import ERROR, begin, end, in_column_1
+from .expected import ends_value
+from .lex import ERROR, begin, end, starts_line
 from .mistake import Finding
 from .source import Source, Span
 from .tree import Entries, hole, run
@@ -60,6 +61,7 @@ def in_parts(
     for part in parts:
         read.append(part.attempt(room))
         room -= len(read[-1].findings)
+    whole = _together(parts, read)
     if not parts[-1].is_field and _is_spent(cut, parts, read):
         read[-1] = read[-1]._replace(stops=())
     failing = [at for at, found in enumerate(read) if found.stops]
@@ -72,18 +74,23 @@ def in_parts(
         for part, found in zip(parts, read, strict=True)
         for finding in found.findings
     ]
-    return _together(parts, read), mistakes
+    return whole, mistakes
 
 
 def _is_spent(cut: Body, parts: Sequence[_Part], read: Sequence[Attempt]) -> bool:
     """Whether the declaration lacks its `}` only because a mistake in a field took it, or stands in its place."""
     if cut.tail:
-        return False
+        # Or goes on behind it, because a stray one stands in a field.
+        types = [t.type for part in (*cut.fields, cut.tail) for t in part]
+        stray = types.count("RBRACE") > types.count("LBRACE") + 1
+        return stray and any(found.stops for found in read[:-1])
     last, text = cut.fields[-1][-1], parts[0].frame.source.text
     for part, found in zip(parts[:-1], read[:-1], strict=True):
         depth = sum((t.type == "LBRACE") - (t.type == "RBRACE") for t in part.tokens)
         spans = [span for finding in found.stops for span in _spans(finding)]
-        stands_for_it = last.type in {*CLOSERS, *OPENER_OF} or in_column_1(text, last)
+        stands_for_it = last.type in {*CLOSERS, *OPENER_OF} or (
+            starts_line(text, last) and not ends_value(last)
+        )
         in_place = stands_for_it and any(
             span.end > begin(last) and span.start <= end(last) for span in spans
         )

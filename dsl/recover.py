@@ -24,7 +24,7 @@ from .habits import (
     within,
 )
 from .kinds import KINDS
-from .lex import begin, end, in_column_1
+from .lex import begin, end, starts_line
 from .mistake import Finding, place, reserved, wrong_colon
 from .names import counted
 from .problem import Edit, Label, Problem
@@ -170,7 +170,7 @@ def _chained(b: Broken) -> Finding | None:
     following = b.before(-1)
     if bad.type == "EQUAL" and following != ">":
         return None
-    if following in KINDS and in_column_1(b.source.text, bad):
+    if following in KINDS and starts_line(b.source.text, bad):
         return None  # `| role writer {`
     if bad.type == "VBAR" and "COMMA" in b.accepts and b.type(-2) in ("EQUAL", "COLON"):
         return _separated(b, bad)
@@ -205,6 +205,8 @@ def _colon(b: Broken) -> Finding | None:
         return None
     colon, name = b.before(distance), b.before(distance + 1)
     if colon is None or name is None or name.type not in ("NAME", "STRING"):
+        return None
+    if b.type(distance + 2) == "EQUAL":
         return None
     what = "argument" if b.open[-1].type == "LPAR" else "field"
     problem = wrong_colon(b.source, Span(begin(colon), end(colon)), what, str(name))

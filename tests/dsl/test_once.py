@@ -8,7 +8,7 @@ import pytest
 
 from podium.dsl import syntax as s
 from podium.dsl.compile import check
-from podium.dsl.lex import begin, end, lex
+from podium.dsl.lex import begin, end, lex, starts_line
 from podium.dsl.library import MemoryLibrary
 from podium.dsl.parse import parse
 from podium.dsl.problem import Problem
@@ -96,6 +96,16 @@ ONCE = [
     ("E111", 1, 'model m { endpoint = best("fast", base_url = "http://127.0.0.1:8000/v1") }'),
     ("E308", 2, f"{TASK}flow a(n: int = 3) = parallel(2) of agent(n) -> best\nrun m {{ task = t  flow = a }}"),
     ("E112", 2, "test q {\n  given = [crash , (3 calls), truncated(20%)]\n  flow = agent\n}"),
+    ("E111", 1, "flow a(n: int) = same(n, ceo = adaptive, rounds = 2)"),
+    ("E111", 1, "flow a(n: int) = agent(n, ceo = adaptive, rounds = 2)"),
+    ("T023", 1, "flow a = parallel(2) of agent -> best(by , exact(\"4\"))"),
+    ("T023", 1, "flow a(n: int) = team(2, rounds , n, cycles = 2)"),
+    ("E120", 3, "test q {\n  flow = agent\n  never = (outcome of failed)\n}"),
+    ("E120", 2, "test q {\n  given = [cut(2 calls) of slow(2m)]\n  flow = agent\n}"),
+    ("E402", 1, "flow a(n: int = 2) = parallel(2) of a(n, ceo = adaptive) -> best"),
+    ("T011", 2, 'role w {\n  system = } "Hi."\n  prompt = "Hi."\n}'),
+    ("T002", 1, "param [ agents: int = 3\nflow a = team(agents)"),
+    ("T002", 1, "param : agents int = 3\nflow a = team(agents)"),
     # a sign that is another one, or stands elsewhere
     ("T002", 2, 'role w {\n  context restart =\n  prompt = "Hi."\n}'),
     ("T002", 2, 'task t {\n  verify exact =("4")\n  statement = "2?"\n}'),
@@ -113,6 +123,9 @@ ONCE = [
     ("T010", 3, 'role w {\n  prompt = "Hi."\nrole\n} v {\n  prompt = "Hi."\n}'),
     ("T010", 3, 'role w {\n  prompt = "Hi."\n->\n\nrole v {\n  prompt = "Hi."\n}'),
     ("T030", 3, 'role w {\n  prompt = "Hi."\nof\n\nrole v {\n  prompt = "Hi."\n}'),
+    ("T002", 2, 'role w {\n  prompt = "Hi."\n : \n\nrole v {\n  prompt = "Hi."\n}'),
+    ("T022", 3, 'role w {\n  output = {\n    a: "b" } | "c"\n  }\n  max_output = 3 tokens\n  prompt = "Hi."\n}'),
+    ("T002", 1, 'flow b = agent\n | flow a = agent\n'),
     ("T030", 2, "flow a(n: int\nname ) =\n  team(n)\nflow b = a(2)"),
     ("T010", 1, 'task t { statement = "2?" (  verify = exact("4") }'),
     ("T010", 1, 'task t { statement = "2?"  verify = exact([) }'),
@@ -199,7 +212,8 @@ def planted(text: str) -> Iterator[str]:
     for first, second in pairwise(tokens):
         gap = text[end(first) : begin(second)] or " "
         if "\n" not in gap and first != second:
-            yield put(Span(begin(first), end(second)), f"{second}{gap}{first}")
+            apart = "" if starts_line(text, first) else " "
+            yield put(Span(begin(first), end(second)), f"{apart}{second}{gap}{first} ")
     for token in tokens:
         at = Span(begin(token), begin(token))
         yield from (put(at, f" {sign} ") for sign in STRAY if begin(token) and sign != token)
