@@ -208,7 +208,9 @@ class _Binding:
     def is_strange(self) -> bool:
         """Whether most of its arguments are for something else: what is called is the wrong one."""
         unfit = len(self.wrong) + len(self.surplus)
-        return bool(self.wrong) and unfit >= max(2, len(self.bound))
+        if not self.wrong or unfit < max(2, len(self.bound)):
+            return False
+        return not any(near(name, self.by_name) for name in self.wrong)
 
     def judged(self) -> frozenset[str]:
         """What is wrong with the names is reported, and what is missing; what a wrong name may stand for."""

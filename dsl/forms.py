@@ -47,8 +47,22 @@ def _misformed(context: Context, declaration: syntax.Declaration, scope: Scope) 
         help_ = "only a flow does; a `param` of the file may be used anywhere"
     elif isinstance(declaration.value, syntax.Record) and "fields" not in KINDS[kind].form:
         message = f"{indefinite(kind)} is an expression, not a block"
-        help_ = f"write `{kind} {declaration.name} = …`"
+        meant = _kind_of(declaration.value)
+        help_ = f"write `{meant} {declaration.name} {{ … }}`, which has these fields"
+        help_ = help_ if meant else f"write `{kind} {declaration.name} = …`"
     else:
         message, help_ = f"{indefinite(kind)} takes no type", ""
         place = place if declaration.type is None else scope.place(declaration.type.span)
     context.error("E116", message, place, help=help_)
+
+
+def _kind_of(record: syntax.Record) -> str:
+    """The one kind that has these fields and needs no others; empty where there is none."""
+    written = {field.name for field in record.fields}
+    fitting = [
+        kind.name
+        for kind in KINDS.values()
+        if written <= {spec.name for spec in kind.fields}
+        and {spec.name for spec in kind.fields if spec.required} <= written
+    ]
+    return fitting[0] if written and len(fitting) == 1 else ""

@@ -4,7 +4,8 @@ import re
 
 from . import expected as words
 from .broken import Broken, remove
-from .lex import begin, end
+from .kinds import KINDS
+from .lex import begin, end, in_column_1
 from .mistake import Finding, place, wrong_colon
 from .problem import Edit, Problem
 from .source import Place, Span
@@ -168,6 +169,23 @@ def hyphened(b: Broken) -> Finding | None:
         help=f"write `{words.short(meant)}`",
     )
     return Finding(problem, ((Edit(problem.place.span, meant),),))
+
+
+def quoted(b: Broken) -> Finding | None:
+    """`"flow" a = agent`."""
+    bad = b.bad
+    kind = bad.strip('"') if bad is not None and bad.type == "STRING" else ""
+    if bad is None or kind not in KINDS or b.type(-1) != "NAME":
+        return None
+    if b.open or not in_column_1(b.source.text, bad):
+        return None
+    problem = Problem(
+        "T002",
+        f"`{bad}` is a text, and a declaration begins with a word",
+        b.place(),
+        help=f"write `{kind}` without quotes",
+    )
+    return Finding(problem, ((Edit(problem.place.span, kind),),))
 
 
 def json_text(b: Broken) -> Finding | None:

@@ -21,6 +21,7 @@ from .habits import (
     json_text,
     listed_value,
     misplaced,
+    quoted,
     within,
 )
 from .kinds import KINDS
@@ -350,6 +351,7 @@ def _guesses(b: Broken, previous: Token | None, bad: Token) -> Iterator[tuple[Ed
 _RULES: tuple[Callable[[Broken], Finding | None], ...] = (
     json_text,
     edition,
+    quoted,
     braced,
     _rounded,
     hyphened,
