@@ -158,7 +158,7 @@ def compile_experiment(
 ) -> tuple[Arranged, tuple[Problem, ...]]:
     """The experiment that choice.run names, else the file's only one, with the warnings.
 
-    arms: those whose programs are made; None makes all. choice.budget tightens each run's.
+    arms: those whose programs are made; None makes all. choice.budget bounds each run where `each` is of agents.
     Raises ProgramError on any error.
     """
     files = Files(library)
@@ -196,12 +196,22 @@ def _arm(evaluator: Evaluator, main: Module, choice: Choice, draft: Draft) -> Pr
     if choice.default_model is not None:
         draft = replace(draft, model=prices.listed(evaluator, choice.default_model))
     refuse_later(evaluator, draft)
-    draft = drafts.within(draft, choice.budget, choice.by)
+    if draft.budget == Budget():
+        draft = drafts.within(draft, choice.budget, choice.by)
     used, default = models(evaluator, main, draft, final=True)
+    evaluator.problems[:] = [_of_arm(problem) for problem in evaluator.problems]
     if choice.allow is not None:
         require(evaluator, choice.allow, draft, used, default_url=choice.default_url)
     _accepted(evaluator.problems, main)
     return _program(evaluator, main, choice, draft, used=used, default=default)
+
+
+def _of_arm(problem: Problem) -> Problem:
+    """The problem as an experiment has it, which has no `budget`."""
+    if problem.code != "E310":
+        return problem
+    help_ = "give `each` in dollars or tokens, such as `each = [$5]`, or all runs a bound with `--max-usd`"
+    return replace(problem, help=help_)
 
 
 def _nouns(evaluator: Evaluator, main: Module, *kinds: str) -> Iterator[Noun]:

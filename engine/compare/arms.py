@@ -8,7 +8,7 @@ from typing import cast
 import orjson
 
 from podium.dsl.compile import Arranged
-from podium.dsl.program import Program, Task
+from podium.dsl.program import Budget, Program, Task
 from podium.dsl.source import Place, Source
 
 from ..request import Request
@@ -16,11 +16,15 @@ from ..request import Request
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """program: of all tasks, under the budget that each run has. request: what compiles it again."""
+    """program: of all tasks, under the budget that each run has. request: what compiles it again.
+
+    each: that budget as the experiment has it, without a cap from outside.
+    """
 
     name: str
     program: Program
     request: Request
+    each: Budget
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -31,7 +35,7 @@ def arms_of(found: Arranged, request: Request) -> tuple[Arm, ...]:
     """The arms of an experiment of the file that request names."""
     made = found.experiment
     return tuple(
-        Arm(name, program, _with_arm(request, program, (made.name, name)))
+        Arm(name, program, _with_arm(request, program, (made.name, name)), made.budget)
         for name, program in found.programs.items()
     )
 
@@ -40,9 +44,10 @@ def _with_arm(request: Request, program: Program, arm: tuple[str, str]) -> Reque
     return replace(request, run=None, arm=arm, texts=program.sources)
 
 
-def digest(program: Program) -> str:
-    """What program does, as a short text: the same wherever in a file it stands, and whatever stands beside it."""
-    return digest_of((program.flow, program.models, program.default_model, program.budget))
+def digest(arm: Arm) -> str:
+    """What a run of arm does, as a short text: the same wherever in a file it stands."""
+    program = arm.program
+    return digest_of((program.flow, program.models, program.default_model, arm.each))
 
 
 def task_digest(task: Task) -> str:

@@ -121,7 +121,7 @@ async def _run(
 ) -> Trial:
     arm = design.arms[number]
     task = arm.tasks[block.task]
-    key = f"{arm.name} {digest(arm.program)} {task_digest(task)} {block.repeat} {block.seed}"
+    key = f"{arm.name} {digest(arm)} {task_digest(task)} {block.repeat} {block.seed}"
     alone = replace(arm.program, tasks=(task,), seed=block.seed)
     request = to_json(replace(arm.request, row=block.task, seed=block.seed))
     run = await engine.start(alone, request=request, key=key, account=account)

@@ -1,6 +1,7 @@
 """`podium compare`: an experiment of a file, runs of several files, or recorded runs, told apart or not."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,9 +112,13 @@ def command(
     needs_stats()
     try:
         if is_program(words[0].partition("#")[0]):
-            chosen = _chosen(words, asked, doors, each, repeats)
+            chosen = _chosen(words, asked, doors, each, repeats, max_usd)
             names, better = [arm.name for arm in chosen.arms], chosen.better
             cap = None if max_usd is None else usd(max_usd)
+            if cap is not None and chosen.worst is None:
+                raise ShellError(
+                    "--max-usd bounds nothing where a price is not known: give --price"
+                )
             design = Design(
                 chosen.name, chosen.arms, chosen.repeats, seed, inflight, cap, chosen.worst
             )
@@ -185,7 +190,12 @@ def _writers(html_path: str | None, plot_path: str | None) -> list[Writer]:
 
 
 def _chosen(
-    words: tuple[str, ...], asked: Asked, doors: Doors, each: str | None, repeats: int | None
+    words: tuple[str, ...],
+    asked: Asked,
+    doors: Doors,
+    each: str | None,
+    repeats: int | None,
+    max_usd: str | None,
 ) -> Chosen:
     file, *others = words
     if not others or not is_program(others[0].partition("#")[0]):
@@ -194,7 +204,8 @@ def _chosen(
                 "an experiment has its own task and `each`: podium compare FILE [EXPERIMENT]"
             )
         name = others[0] if others else None
-        return of_experiment(file, name, asked, doors.environ, repeats)
+        capped = replace(asked, max_usd=max_usd)
+        return of_experiment(file, name, capped, doors.environ, repeats)
     return of_files(words, asked, doors.environ, each, repeats or 10)
 
 

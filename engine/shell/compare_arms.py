@@ -81,7 +81,7 @@ def of_files(
         file, _, run = word.partition("#")
         own = replace(asked, run=run or None, max_usd=_usd(budget), max_tokens=_tokens(budget))
         loaded = load(file, own, environ)
-        arms.append(Arm(run or Path(file).stem, loaded.program, loaded.request))
+        arms.append(Arm(run or Path(file).stem, loaded.program, loaded.request, budget))
     names = [arm.name for arm in arms]
     if len(set(names)) < len(names):
         arms = [replace(arm, name=word) for arm, word in zip(arms, words, strict=True)]
@@ -114,13 +114,14 @@ def _alike(arms: Sequence[Arm]) -> None:
 
 
 def _worst(arms: Sequence[Arm]) -> int | None:
-    """What one run of each arm, on one task, may cost at most."""
+    """What one run of each arm may cost at most, on the task where that is most."""
     whole = 0
     for arm in arms:
-        usd = plan(replace(arm.program, tasks=arm.tasks[:1])).total.usd
-        if usd is None:
+        planned = [plan(replace(arm.program, tasks=(task,))).total.usd for task in arm.tasks]
+        known = [usd.most for usd in planned if usd is not None]
+        if len(known) < len(planned):
             return None
-        whole += usd.most
+        whole += max(known)
     return whole
 
 

@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import Team
+from podium.dsl.program import Budget, Team
 
 from ..caps import budget_of
 from ..compare import Arm, Design, Trial
@@ -184,7 +184,7 @@ def _arms(question: Question, sizes: Sequence[int]) -> tuple[Arm, ...]:
     except ValueError as error:
         raise ShellError(str(error)) from error
     return tuple(
-        Arm(f"size {size}", replace(program, flow=flow), replace(kept, size=size))
+        Arm(f"size {size}", replace(program, flow=flow), replace(kept, size=size), Budget())
         for size, flow in flows
     )
 

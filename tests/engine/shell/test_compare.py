@@ -120,6 +120,19 @@ def test_a_cap_on_all_runs_starts_no_block_that_may_not_fit(world: World) -> Non
     assert 3 <= len(found["runs"]) < 18
 
 
+def test_agents_alone_do_not_bound_a_model_with_a_price(world: World) -> None:
+    world.folder.joinpath("main.team").write_text(
+        PROGRAM.replace("[$0.05]\n  repeats", "4\n  repeats")
+    )
+    refused = world.compare("main.team", "--repeats", "2")
+    assert refused.exit_code == 2
+    assert "`--max-usd`" in refused.stderr
+    found = told(world.compare("main.team", "--repeats", "2", "--max-usd", "1", "--json"))
+    calls = world.calls
+    assert told(world.compare("main.team", "--repeats", "2", "--max-usd", "2", "--json")) == found
+    assert world.calls == calls > 0
+
+
 @pytest.mark.long
 def test_runs_of_files_are_compared_on_one_task_under_one_budget(world: World) -> None:
     found = told(
