@@ -14,6 +14,7 @@ from .conditions import names
 from .draft import Draft, default_model, nodes, roles, used_models
 from .evaluate import Evaluator
 from .model import Model
+from .outfit import outfitted
 from .problem import Label
 from .program import (
     Agent,
@@ -67,6 +68,7 @@ def _finished(evaluator: Evaluator, draft: Draft, *, final: bool) -> Draft:
     if shape["task"] == "many":
         draft = replace(draft, flow=_last_step(evaluator, draft, final=final))
     draft = replace(draft, flow=evaluator.shapes.lifted(draft.flow, "task"))
+    draft = outfitted(evaluator, draft)
     _size(evaluator, draft)
     return draft
 

@@ -17,7 +17,6 @@ def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
     for model in [draft.model, *(evaluator.model(name) for name in chosen)]:
         found += evaluator.marks(model)
     if draft.tasks is not None:
-        found += draft.tasks.later
         _ignored(evaluator, draft.tasks.ignored)
     for later in found:
         evaluator.error(

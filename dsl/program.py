@@ -303,6 +303,7 @@ class Team:
 
     rounds: of each cycle. execute and evaluate: at the end of each. compat: the published system whose protocol
     it keeps, "" for ours. lease: how long a claim lasts, in live seconds, 0 where there are none.
+    styled: its style is its own, whatever its task says.
     """
 
     label: str
@@ -325,6 +326,7 @@ class Team:
     evaluate: Role | None = None
     compat: Literal["", "mas_tts"] = ""
     lease: float = 0.0
+    styled: bool = True
 
     @property
     def closes(self) -> bool:

@@ -14,6 +14,7 @@ from .problem_sets import of_family
 from .program import Compare, Condition, Task, Verifier
 from .quantity import Scalar
 from .reading import as_text, as_word
+from .tools import tools_of
 from .types import TASK
 from .values import BAD, Json, Later, Noun, Row, RowSet, Scope, Tasks, Unknown, Value, is_condition
 
@@ -37,20 +38,14 @@ def build(context: Context, noun: Noun, got: Got) -> Value:
         "lower" if better == "lower" else "higher",
         _baseline(context, noun, got),
     )
-    later = [
-        Later(f"`{name}` of task `{noun.name}`", got.at(name))
-        for name in _NOT_YET
-        if got.given(name)
-    ]
-    if as_word(got.value("style"), "discuss") == "work":
-        later.append(Later(f"`style = work` of task `{noun.name}`", got.at("style")))
+    offered = tools_of(context, noun, got)
+    works = as_word(got.value("style"), "work" if offered else "discuss") == "work"
     ignored = (
         [Later(f"`files` of task `{noun.name}`", got.at("files"))] if got.given("files") else []
     )
-    return Tasks((task,), tuple(later), tuple(ignored))
+    return Tasks((task,), tuple(ignored), offered, works)
 
 
-_NOT_YET = ("tools",)
 # What stands for a verifier with a mistake, or of a parameter without a value: whatever one may do, it may.
 _SOME = Verifier("verify", "python", {})
 _SOME_RULE = Compare("score", ">=", 0)
@@ -170,6 +165,7 @@ def each_row(
     if rows.lines is None:
         return amended(BAD)
     tasks: list[Task] = []
+    last = Tasks(())
     for number, row in rows.lines:
         before = len(problems)
         made = amended(Row(row))
@@ -178,8 +174,9 @@ def each_row(
             problems[before:] = [replace(p, notes=(*p.notes, note)) for p in problems[before:]]
             return BAD
         if isinstance(made, Tasks):
+            last = made
             tasks += [replace(task, name=f"{task.name}/{number}") for task in made.tasks]
-    return Tasks(tuple(tasks))
+    return replace(last, tasks=tuple(tasks))  # but for what stands in its fields all are alike
 
 
 def row_scope(scope: Scope, row: Value) -> Scope:

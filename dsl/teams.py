@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from . import compat, prefixes
+from . import compat, equip, prefixes
 from .conditions import names, only
 from .context import Bound, Context
 from .kinds import TEAM_CONDITION_NAMES
@@ -12,7 +12,7 @@ from .model import Model
 from .names import either
 from .nouns import seen
 from .problem import Label
-from .program import Ceo, Condition, Member, Role, Team, Tool, Verifier
+from .program import Ceo, Condition, Member, Role, Team, Verifier
 from .reading import as_int, as_word, items, setting
 from .shapes import SOME_OUTPUT, stand_in
 from .types import ROLE
@@ -55,6 +55,7 @@ def team(context: Context, bound: Bound) -> Value:
         _execute(context, bound),
         _evaluate(context, bound),
         lease=_lease(bound),
+        styled=bound.given("style"),
     )
     _contradictions(context, bound, made)
     prefixes.in_team(context, made)
@@ -292,29 +293,14 @@ def _equipped(context: Context, bound: Bound, made: Team, one: Member, turns: in
     """A member with the tools that the team's style gives it, and the team's bound of its turns."""
     role = one.role
     if made.style == "work":
-        shared = _shared(made, role)
-        _named_twice(context, bound, role, {name for tool in shared for name in _NAMES[tool.kind]})
-        own = role.tools
-        submits = () if any(tool.kind == "submit" for tool in own) else (Tool("submit", "submit"),)
-        role = replace(role, tools=(*own, *submits, *shared))
+        shared = equip.shared(made, role)
+        _named_twice(context, bound, role, {n for tool in shared for n in equip.NAMES[tool.kind]})
+        role = equip.at_work(role, made)
     if turns is not None and role.tools:
-        own_turns = context.origin(one.role, "turns") is not None
-        role = replace(role, turns=min(role.turns, turns) if own_turns else turns)
+        # What the role does not give has the place of the whole role.
+        own = context.origin(one.role, "turns") != context.origin(one.role, "")
+        role = replace(role, turns=min(role.turns, turns) if own else turns)
     return one if role is one.role else Member(one.count, role)
-
-
-_NAMES: dict[str, tuple[str, ...]] = {
-    "board": ("board", "post"), "leaderboard": ("leaderboard",), "claim": ("claim", "release")
-}  # fmt: skip
-
-
-def _shared(made: Team, role: Role) -> tuple[Tool, ...]:
-    """The tools of a team at work, as far as what the role sees of it allows."""
-    sees = role.sees or made.sees
-    board = (Tool("board", "board"),) if sees in ("board", "last") else ()
-    scores = (Tool("leaderboard", "leaderboard"),) if sees != "own" else ()
-    claims = (Tool("claim", "claim", {"lease": made.lease}),) if made.lease else ()
-    return (*board, *scores, *claims)
 
 
 def _named_twice(context: Context, bound: Bound, role: Role, names: set[str]) -> None:
@@ -339,7 +325,8 @@ def _idle(context: Context, bound: Bound, made: Team) -> None:
                 bound.at(name),
                 help="use a role without tools there",
             )
-    for member in made.members if made.style == "discuss" else ():
+    discusses = made.style == "discuss" and not isinstance(bound.value("style"), Unknown)
+    for member in made.members if discusses else ():
         if any(tool.kind == "submit" for tool in member.role.tools):
             context.error(
                 "E212",

@@ -24,7 +24,7 @@ SANDBOXED = frozenset({"shell", "read", "write", "edit", "python"})
 
 
 def tools_of(context: Context, noun: Noun, got: Got) -> tuple[Tool, ...]:
-    """The tools that the role's fields list, each name once."""
+    """The tools that the fields of a role or a task list, each name once."""
     found: dict[str, Tool] = {}
     for value in items(got.value("tools")):
         tool = _tool(context, value, got.at("tools"))
@@ -33,7 +33,7 @@ def tools_of(context: Context, noun: Noun, got: Got) -> tuple[Tool, ...]:
         if tool.name in found:
             context.error(
                 "E212",
-                f"role `{noun.name}` has two tools called `{tool.name}`",
+                f"{noun.kind} `{noun.name}` has two tools called `{tool.name}`",
                 got.at("tools"),
                 help="keep one: a model calls a tool by its name",
             )

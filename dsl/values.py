@@ -112,11 +112,15 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """One task, or one for each row; later: what is asked of it that does not run yet."""
+    """One task, or one for each row. ignored: what is given of it and not handed to agents yet.
+
+    tools: for all who work on it. works: whether teams that name no style are at work on it.
+    """
 
     tasks: tuple[program.Task, ...]
-    later: tuple["Later", ...] = ()
     ignored: tuple["Later", ...] = ()
+    tools: tuple[program.Tool, ...] = ()
+    works: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from podium.dsl.bounds import asks
 from podium.dsl.compile import Choice, check, compile_run
 from podium.dsl.library import MemoryLibrary
 from podium.dsl.problem import ProgramError
-from podium.dsl.program import Agent, Role, Tool
+from podium.dsl.program import Agent, Role, Team, Tool
 from podium.dsl.source import Source
 
 RUN = '\ntask t { statement = "Find it." }\nrun main { flow = worker, task = t }\n'
@@ -108,3 +108,90 @@ def test_the_tools_of_a_server_need_its_command_or_its_host_allowed() -> None:
 def test_a_server_has_a_command_or_an_address() -> None:
     for fields in ("tools = [mcp()]", 'tools = [mcp("a", url = "http://127.0.0.1:1")]'):
         assert [code for code, _ in told(fields)] == ["E112"]
+
+
+# --- of a team at work, and of a task --------------------------------------------------------------
+
+
+def flow(text: str, task: str = "", role_: str = "tools = [notes]") -> Team | Agent:
+    made = (
+        f'role worker {{ prompt = "Work."  {role_} }}\ntask t {{ statement = "Find it."  '
+        f'verify = exact("x", use = always)  {task} }}\nrun main {{ flow = {text}, task = t }}'
+    )
+    whole, _ = compile_run(Source("x.team", made), MemoryLibrary(), Choice())
+    assert isinstance(whole.flow, Team | Agent)
+    return whole.flow
+
+
+def names(found: Team | Agent) -> list[str]:
+    role_ = found.role if isinstance(found, Agent) else found.members[0].role
+    return [f"{tool.name}{list(tool.args.values()) or ''}" for tool in role_.tools]
+
+
+@pytest.mark.parametrize(
+    ("settings", "tools"),
+    [
+        ("", ["notes", "submit", "board", "leaderboard"]),
+        (", claims = lease(10m)", ["notes", "submit", "board", "leaderboard", "claim[600.0]"]),
+        (", sees = own", ["notes", "submit"]),
+        (", sees = leaderboard", ["notes", "submit", "leaderboard"]),
+    ],
+)
+def test_members_of_a_team_at_work_have_what_they_may_see(settings: str, tools: list[str]) -> None:
+    assert names(flow(f"team(members = [2 of worker], style = work{settings})")) == tools
+
+
+def test_the_turns_of_a_team_bound_those_that_its_roles_do_not() -> None:
+    def turns(role_: str) -> int:
+        found = flow("team(members = [2 of worker], style = work, turns = 30)", role_=role_)
+        assert isinstance(found, Team)
+        return found.members[0].role.turns
+
+    assert (turns(""), turns("tools = [notes]  turns = 9")) == (30, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "style", "tools"),
+    [
+        ("worker", "", ["notes", "read", "submit[3]"]),
+        ("team(2)", "work", ["read", "submit[3]", "board", "leaderboard"]),
+        ("team(2, style = work)", "work", ["submit[3]", "board", "leaderboard", "read"]),
+        ("team(2, style = discuss)", "discuss", ["read"]),
+    ],
+)
+def test_all_who_work_on_a_task_have_its_tools(text: str, style: str, tools: list[str]) -> None:
+    found = flow(text, "tools = [read, submit(3)]")
+    assert names(found) == tools
+    assert getattr(found, "style", "") == style
+
+
+def test_a_task_may_say_that_its_teams_are_at_work() -> None:
+    assert names(flow("team(2)", "style = work")) == ["submit", "board", "leaderboard"]
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "message"),
+    [
+        ("team(2, order = in_turn)", "style = work", "one has `order = in_turn`"),
+        ("team(2, until = consensus)", "tools = [notes]", "one waits for `consensus`"),
+        (
+            "team(2)",
+            'tools = [python("a:post")]',
+            "the task has a tool called `post`, and a team at work has one too",
+        ),
+    ],
+)
+def test_a_team_that_cannot_be_at_work_on_a_task_is_refused(
+    text: str, task: str, message: str
+) -> None:
+    with pytest.raises(ProgramError, match=message) as caught:
+        flow(text, task)
+    assert [one.code for one in caught.value.problems] == ["E212"]
+
+
+def test_a_tool_of_a_role_is_not_called_as_one_of_its_team_is() -> None:
+    with pytest.raises(ProgramError, match="a tool called `claim`, and a team at work has one too"):
+        flow(
+            "team(members = [2 of worker], style = work, claims = lease(1m))",
+            role_='tools = [python("a:claim")]',
+        )
