@@ -163,6 +163,9 @@ LEAVES = st.sampled_from(
         "parallel(3, migrate = every(1)) of team(2, rounds = 3, sees = own) -> best",
         "parallel(2, migrate = every(2)) of team(1, cycles = 2, rounds = 3, sees = last(1)) -> vote",
         "team(3, compat = mas_tts, rounds = 2)",
+        "team(2, style = work, turns = 3, claims = lease(5m))",
+        "team(members = [1 of worker, 2 of shaped], style = work, turns = 2, ceo = chief, rounds = 3)",
+        "team(2, members = [2 of member], style = work, turns = 3, sees = last(1), until = score >= 2)",
         "team(3, order = relay, cycles = 2, ceo = chief, evaluate = assessor)",
     ]
 )
