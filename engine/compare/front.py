@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import isnan
 
-from .judge import ArmResult
+from .arm_result import ArmResult
 from .trial import Better
 
 

@@ -6,8 +6,10 @@ from html import escape
 from io import StringIO
 from math import isfinite, isnan
 
+from ..compare.arm_result import ArmResult
 from ..compare.front import front
-from ..compare.judge import ArmResult, Comparison, PairResult
+from ..compare.judge import Comparison
+from ..compare.pair_result import PairResult
 from ..compare.trial import Trial
 from ..stats import Interval
 from .safe import safe, safe_line

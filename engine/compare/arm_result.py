@@ -1,0 +1,104 @@
+"""One arm of a comparison: what its trials say of it. Pure; needs SciPy."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import nan
+from statistics import fmean
+
+from ..stats import (
+    Interval,
+    best_at,
+    bootstrap_t,
+    pass_interval,
+)
+from .trial import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class ArmResult:
+    """best: of k runs, over tasks on average, NaN where a task has fewer; interval None: why says so.
+
+    runs: that ended by themselves. scored: of these with a score; failed: others. flagged: with a suspected best;
+    best_unflagged: best without those. usd, tokens, calls, seconds: of one run, on average; usd None: unknown.
+    """
+
+    name: str
+    runs: int
+    scored: int
+    failed: int
+    flagged: int
+    best: float
+    best_unflagged: float
+    interval: Interval | None
+    why: str
+    usd: float | None
+    tokens: float
+    calls: float
+    seconds: float
+
+
+def arm_result(
+    name: str, trials: Sequence[Trial], tasks: Sequence[str], k: int, level: float, sign: float
+) -> ArmResult:
+    """What the trials of one arm say. sign: -1 where lower scores are better."""
+    ended = [one for one in trials if not one.failed]
+    groups = by_task(ended, tasks, sign, lambda one: one.score)
+    clean = by_task(ended, tasks, sign, lambda one: one.unflagged)
+    interval, why = _interval(groups, k, level)
+    priced = [one.usd for one in ended if one.usd is not None]
+    return ArmResult(
+        name,
+        len(ended),
+        sum(len(group) for group in groups),
+        len(trials) - len(ended),
+        sum(one.flagged for one in ended),
+        sign * best_of(groups, k),
+        sign * best_of(clean, k),
+        interval if interval is None or sign > 0 else _turned(interval),
+        why,
+        fmean(priced) if priced and len(priced) == len(ended) else None,
+        _mean(one.tokens for one in ended),
+        _mean(one.calls for one in ended),
+        _mean(one.seconds for one in ended),
+    )
+
+
+def by_task(
+    trials: Sequence[Trial],
+    tasks: Sequence[str],
+    sign: float,
+    score: Callable[[Trial], float | None],
+) -> list[list[float]]:
+    """The scores by task, in the direction in which more is better; without trials that have none."""
+    return [
+        [sign * s for one in trials if one.task == task and (s := score(one)) is not None]
+        for task in tasks
+    ]
+
+
+def best_of(groups: Sequence[Sequence[float]], k: int) -> float:
+    """best@k, over tasks on average; NaN where a task has fewer than k scores."""
+    if not groups or any(len(group) < k for group in groups):
+        return nan
+    return fmean(best_at(group, k) for group in groups)
+
+
+def _interval(
+    groups: Sequence[Sequence[float]], k: int, level: float
+) -> tuple[Interval | None, str]:
+    scores = [score for group in groups for score in group]
+    try:
+        if len(groups) == 1 and scores and set(scores) <= {0.0, 1.0}:
+            return pass_interval(int(sum(scores)), len(scores), k, level=level), ""
+        return bootstrap_t(groups, k, level=level), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+def _turned(interval: Interval) -> Interval:
+    return interval._replace(estimate=-interval.estimate, low=-interval.high, high=-interval.low)
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return fmean(found) if found else nan
