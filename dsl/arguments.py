@@ -84,8 +84,13 @@ def bind(
         named = [_meant(context, arg, binding.by_name, scope) for arg in joined]
         binding.named = frozenset(arg.name for arg in named if arg.name is not None)
         free = signature.places()
+        blamed = False
         for arg in named:
+            if blamed and arg.name is None and isinstance(arg.value, syntax.Paren):
+                continue  # `claims = lease, (5m)`
+            before = context.errors
             binding.add(arg, free, scope)
+            blamed = context.errors > before
     return Given(binding.bound, tuple(binding.others), binding.judged(), binding.is_strange)
 
 
@@ -149,7 +154,7 @@ def _joined(expr: syntax.Expr) -> tuple[syntax.Name, syntax.Expr, str] | None:
 def _is_astray(context: Context, name: syntax.Name, expr: syntax.Expr, scope: Scope) -> bool:
     """Whether name can be no part of expr: nothing has it, or what has it is no flow."""
     found = context.find(name.name, scope)
-    is_step = isinstance(expr, syntax.Then)
+    is_step = isinstance(expr, syntax.Then | syntax.Of)
     return found is None or (is_step and not accepts(FLOW, type_of(found.value)))
 
 

@@ -10,7 +10,7 @@ from .source import Place
 from .types import ANY, BOOL, FLOW, RATE, Number, Type, Words, accepts, describe
 from .values import BAD, Quantity, Ratio, Row, Scope, Unknown, Value, Word, type_of
 
-_COMPARE = ("==", "!=", "<", "<=", ">", ">=")
+COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 
 
 def binary(context: Context, expr: syntax.Binary, scope: Scope) -> Value:
@@ -85,7 +85,7 @@ def _operate(context: Context, operator: str, left: Value, right: Value, place: 
         if isinstance(left, bool) and isinstance(right, bool):
             return (left and right) if operator == "and" else (left or right)
         return _misfit(context, operator, left, right, place)
-    if operator in _COMPARE:
+    if operator in COMPARE:
         return _compare(context, operator, left, right, place)
     return _reckon(context, operator, left, right, place)
 
@@ -103,8 +103,8 @@ def _plain(value: Value) -> Value:
 def _unknown(context: Context, operator: str, left: Value, right: Value, place: Place) -> Value:
     if left is BAD or right is BAD:
         return BAD
-    if operator in (*_COMPARE, "and", "or"):
-        if operator in _COMPARE and not _comparable(type_of(left), type_of(right)):
+    if operator in (*COMPARE, "and", "or"):
+        if operator in COMPARE and not _comparable(type_of(left), type_of(right)):
             return _misfit(context, operator, left, right, place)
         return Unknown(BOOL)
     known = right if isinstance(left, Unknown) else left

@@ -17,10 +17,17 @@ OF_TYPES = frozenset({"E120", "E121", "E125", "E211", "E308"})
 _MOST_USES = 3  # of a name that nothing has; shown beside the first
 
 
-def as_one(found: list[Problem], items: Sequence[syntax.Expr], scope: Scope) -> list[Problem]:
-    """What was found in a list or chain: where every item is of a wrong type, it is, and that is told once."""
+def as_one(
+    found: list[Problem], items: Sequence[syntax.Expr], scope: Scope, *, alike: bool = True
+) -> list[Problem]:
+    """What was found in a list or chain: where every item is of a wrong type, it is, and that is told once.
+
+    alike: all in the same way.
+    """
     places = [scope.place(item.span) for item in items]
-    wrong = [p.place for p in found if p.code in OF_TYPES and p.code == found[0].code]
+    wrong = [
+        p.place for p in found if p.code in OF_TYPES and (not alike or p.code == found[0].code)
+    ]
     if len(places) < 2 or wrong != places or len(found) > len(wrong):
         return found
     others = tuple(Label(place, "and this") for place in places[1:])
@@ -30,15 +37,18 @@ def as_one(found: list[Problem], items: Sequence[syntax.Expr], scope: Scope) -> 
 def wrong_callee(found: list[Problem], call: syntax.Call, scope: Scope) -> list[Problem]:
     """What was found in a call, without what a wrong callee makes of its arguments: none of them fits."""
     places = {scope.place(a.name_span or a.value.span): a for a in call.args}
-    strange = [p for p in found if p.code == "E111" and p.place in places]
+    strange = [p for p in found if p.code in ("E111", "E113") and p.place in places]
     values = [scope.place(a.value.span) for a in call.args]
     if any(p.code == "E402" for p in found):  # a flow that calls itself takes nothing
         return [p for p in found if p.place not in places and p.place not in values]
     misfits = [p for p in found if p.code in OF_TYPES and p.place in values]
     others = [label.place for p in strange for label in p.secondary if label.place in places]
-    if not strange or len({*others, *(p.place for p in strange + misfits)}) < len(call.args):
+    unfit = {*others, *(p.place for p in strange + misfits)}
+    if len(unfit) < max(2, len(call.args)):
         return found
-    return [p for p in found if p not in misfits]
+    if not strange:
+        return as_one(found, [a.value for a in call.args], scope, alike=False)
+    return [p for p in found if p not in misfits and p not in strange[1:]]
 
 
 def shown_directly(problems: Sequence[Problem]) -> Iterator[Problem]:

@@ -23,6 +23,7 @@ from . import (
     syntax,
     tasks,
 )
+from .arithmetic import COMPARE
 from .blame import as_one, at_argument, at_call, called, ruled, wrong_callee
 from .calls import FORMS, Form
 from .conditions import condition
@@ -42,6 +43,7 @@ from .shapes import Shapes, stand_in
 from .source import Place, Source
 from .types import (
     ANY,
+    BOOL,
     CONDITION,
     ENDPOINT,
     FAULT,
@@ -52,6 +54,7 @@ from .types import (
     Plain,
     Type,
     accepts,
+    describe,
     options,
     words,
 )
@@ -227,6 +230,10 @@ class Evaluator:
                 return self._with(expr, scope)
             case syntax.IfExpr():
                 return expressions.choice(self, expr, scope, want)
+            case syntax.Binary() if expr.operator in COMPARE and not _takes_truth(want):
+                message = f"{describe(want)} is wanted here, not a comparison"
+                self.error("E120", message, scope.place(expr.span))
+                return BAD
             case syntax.Binary():
                 return arithmetic.binary(self, expr, scope)
             case syntax.Unary():
@@ -252,6 +259,7 @@ class Evaluator:
     # --- `with` ----------------------------------------------------------------------------------
 
     def _with(self, expr: syntax.With, scope: Scope) -> Value:
+        before = self._errors
         value = self.raw(expr.value, scope, ANY)
         match value:
             case Noun():
@@ -259,6 +267,8 @@ class Evaluator:
             case RowSet():
                 return self._rows(value, expr, scope)
             case Unknown():
+                return BAD
+            case _ if self._errors > before:
                 return BAD
             case _:
                 self.error(
@@ -563,3 +573,9 @@ def _identity(value: Value) -> object:
 
 def _takes_flows(want: Type) -> bool:
     return any(accepts(k, FLOW) or (isinstance(k, ListOf) and k.counted) for k in options(want))
+
+
+def _takes_truth(want: Type) -> bool:
+    """Whether a comparison may stand where a want does, or what is wanted would say better what is wrong."""
+    kinds = tuple(options(want))
+    return any(accepts(k, BOOL) or k in (CONDITION, FLOW) for k in kinds) or bool(words(want))

@@ -222,7 +222,7 @@ def _fallback(context: Context, bound: Bound) -> Value:
 
 
 def _repeat(context: Context, bound: Bound) -> Value:
-    if bound.lacks("max"):
+    if bound.lacks("max") and bound.inner_is_sure:
         context.error(
             "E401",
             "this loop has no bound",

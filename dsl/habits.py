@@ -87,20 +87,23 @@ def comparison(b: Broken) -> Finding | None:
 def braced(b: Broken) -> Finding | None:
     """`flow f(n: int) { team(n) }`: what is no block of fields, in braces."""
     opener = next((t for t in b.open if t.type == "LBRACE"), None)
-    if opener is None or opener is not b.open[0] or b.tokens[0] != "flow":
+    if opener is None or opener is not b.open[0]:
+        return None
+    kind = b.tokens[0]
+    if kind not in ("flow", "param"):
         return None
     at = next(n for n, token in enumerate(b.tokens) if token is opener)
     if b.tokens[at - 1].type in ("EQUAL", "OF", "WITH"):
         return None
     problem = Problem(
         "T002",
-        "a flow is an expression, not a block",
+        f"a {kind} is no block of fields",
         place(b.source, opener),
-        label="expected `=`",
-        help="write `flow NAME = …`",
+        label="expected `=`" if kind == "flow" else "no braces belong here",
+        help=f"write `{kind} NAME = …`",
     )
     closer = [remove(b.tokens[-1])] if b.tokens[-1].type == "RBRACE" else []
-    return Finding(problem, ((Edit(problem.place.span, "="), *closer),))
+    return Finding(problem, ((Edit(problem.place.span, "=" if kind == "flow" else ""), *closer),))
 
 
 def listed_value(b: Broken) -> Finding | None:

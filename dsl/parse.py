@@ -114,7 +114,8 @@ class _Read(NamedTuple):
         ):
             yield ""
             head = takewhile(lambda t: t.type not in ("EQUAL", "LBRACE"), self.tokens[1:])
-            yield from (str(token) for token in head if token.type == "NAME")
+            words = (*self.tokens[1:3], *head)
+            yield from (str(token) for token in words if token.type == "NAME")
         for problem in self.problems:
             if problem.code == "T030" and any(t in KINDS for t in self.tokens[1:2]):
                 yield str(self.tokens[0])  # `sum task {`
@@ -126,7 +127,9 @@ class _Read(NamedTuple):
         for before, word, behind in zip(
             self.tokens, self.tokens[1:], self.tokens[2:], strict=False
         ):
-            head = behind.type in ("LBRACE", "LPAR", "EQUAL", "COLON") and before in KINDS
+            head = (
+                behind.type in ("LBRACE", "LPAR", "EQUAL", "COLON") and before.strip('"') in KINDS
+            )
             if word.type == "NAME" and (
                 head or (behind.type == "LBRACE" and before.type != "EQUAL")
             ):

@@ -129,7 +129,7 @@ def is_misplaced(text: str, tokens: Sequence[Token], at: int) -> bool:
         return False
     ends = following is None or "\n" in text[end(tokens[at]) : begin(following)]
     return ends or (
-        following is not None and following.type in {"COMMA", "LPAR", "DOT", *OPENER_OF}
+        following is not None and following.type in {"COMMA", "LPAR", "DOT", "COMPARE", *OPENER_OF}
     )
 
 
