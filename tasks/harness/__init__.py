@@ -21,7 +21,7 @@ from .tests import TOP
 Row = TypeVar("Row")
 # For all calls of a candidate's process, its start included.
 SECONDS = 10.0
-_JUDGING = ("wire", "server", "calls", "exchange", "source", "tests")
+_JUDGING = ("wire", "server", "calls", "exchange", "source", "tests", "timing")
 
 
 def verifier(

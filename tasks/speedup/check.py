@@ -14,13 +14,12 @@ from typing import Any
 from ..harness import exchange, source
 from ..harness.calls import read, written
 from ..harness.tests import SERVER
+from ..harness.timing import compared
 from ..harness.wire import decoded, encoded
 from .problems import PROBLEMS, Problem
 
 SMALL, TRIALS = 6, 5
 SECONDS = 5.0
-# Shorter times are none: so much starting a process varies at the least.
-FLOOR_S = 0.004
 # With a reference that takes less than so many floors a ratio says nothing.
 _CLEAR = 4
 
@@ -118,17 +117,6 @@ def measured(runs: list[dict[str, Any]], flags: list[str], *, is_control: bool) 
         f"in {TRIALS} trials; the reference took {took:.3f} s, and {floor:.3f} s cannot be told from nothing",
         flags=flags,
     )
-
-
-def compared(idle: list[float], slow: list[float], fast: list[float]) -> tuple[list[float], float]:
-    """By trial how many times as fast the candidate was, and the floor: less than that counts as that much.
-
-    idle: of processes that do nothing, whose middle is subtracted, and whose variation sets the floor.
-    """
-    start = median(idle)
-    floor = max(FLOOR_S, 2 * median(abs(one - start) for one in idle))
-    pairs = zip(slow, fast, strict=True)
-    return [max(a - start, floor) / max(b - start, floor) for a, b in pairs], floor
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from podium.tasks import golf, speedup
 from podium.tasks.golf.check import plain, wrong
 from podium.tasks.golf.problems import PROBLEMS
 from podium.tasks.harness import exchange
+from podium.tasks.harness.timing import FLOOR_S, compared
 from podium.tasks.speedup import check
-from podium.tasks.speedup.check import FLOOR_S, compared
 from podium.tasks.speedup.problems import PROBLEMS as SLOW
 
 
