@@ -345,4 +345,4 @@ def _subject(one: "Checked", failure: "Failure | None") -> dict[str, object]:
 def _exit(checks: "Sequence[Checked]") -> Exit:
     if any(one.found is not None for one in checks):
         return Exit.NOT_PASSED
-    return Exit.FAILED if any(one.stuck for one in checks) else Exit.PASSED
+    return Exit.PASSED if all(one.kept for one in checks) else Exit.FAILED

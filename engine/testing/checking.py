@@ -40,7 +40,8 @@ class Checked:
 
     @property
     def kept(self) -> bool:
-        return self.found is None and not self.stuck
+        """Whether a case was tried and none broke a promise."""
+        return self.done > 0 and self.found is None and not self.stuck
 
 
 def spread(subjects: Sequence[Subject], cases: int) -> list[Checked]:
