@@ -428,5 +428,10 @@ class Fleet:
 
 def is_named(replica: Replica, name: str) -> bool:
     """Whether name is the replica's, with or without its model, or its server's, without a slot."""
-    place = replica.name.partition("@")[2] or replica.name
-    return name in (replica.name, place, place.partition("/")[0])
+    return is_called(replica.name, name)
+
+
+def is_called(replica: str, name: str) -> bool:
+    """The same of a replica by its full name."""
+    place = replica.partition("@")[2] or replica
+    return name in (replica, place, place.partition("/")[0])

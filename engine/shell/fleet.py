@@ -72,7 +72,7 @@ def command(
     allow: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Ask the servers of FILE's models, or those of --model, for their health and load.
+    """Ask the servers of the models that the run of FILE uses, or those of --model, for their health and load.
 
     What a server does not tell is left out. Cache hits are its own count since it started. No model is called.
     Exit codes: 0 all are there; 2 wrong program or usage; 4 one is not there.

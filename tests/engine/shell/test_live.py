@@ -88,6 +88,10 @@ def test_a_detached_run_is_listed_topped_up_paused_resumed_and_stopped(
     assert answer_of("drain", "elsewhere:8000", started["run"])["taken"]
     back = podium("drain", "http://elsewhere:8000/v1", "--back")
     assert "uses elsewhere:8000 again" in back.stdout
+    place = server.url.removeprefix("http://")
+    assert "has used no replica elsewhere:8000 so far, but" in back.stderr
+    assert place in back.stderr
+    assert podium("drain", place, "--back").stderr == ""
     assert answer_of("pause")["taken"]
     until(lambda: not is_live())
     asked = len(server.calls)
