@@ -42,7 +42,8 @@ def parameter_type(context: Context, param: syntax.Param, scope: Scope) -> Type:
 class Given(NamedTuple):
     """Arguments by parameter, and those that `rest` takes.
 
-    unsure: parameters that a wrong name may stand for. is_strange: most of the arguments are for something else.
+    unsure: what is wrong with names: those that nothing takes, the parameters that one of them may stand for, and
+    those that are missing. is_strange: most of the arguments are for something else.
     """
 
     args: Mapping[str, Argument]
@@ -235,7 +236,7 @@ class _Binding:
         for parameter in lacking:
             if parameter.name not in unsure:
                 self._needs(parameter)
-        return frozenset(unsure)
+        return frozenset({*unsure, *self.wrong, *(p.name for p in lacking)})
 
     def _takes_none_of(self) -> None:
         """E111, once for all names."""

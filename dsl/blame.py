@@ -39,8 +39,6 @@ def wrong_callee(found: list[Problem], call: syntax.Call, scope: Scope) -> list[
     places = {scope.place(a.name_span or a.value.span): a for a in call.args}
     strange = [p for p in found if p.code in ("E111", "E113") and p.place in places]
     values = [scope.place(a.value.span) for a in call.args]
-    if any(p.code == "E402" for p in found):  # a flow that calls itself takes nothing
-        return [p for p in found if p.place not in places and p.place not in values]
     misfits = [p for p in found if p.code in OF_TYPES and p.place in values]
     others = [label.place for p in strange for label in p.secondary if label.place in places]
     unfit = {*others, *(p.place for p in strange + misfits)}

@@ -45,8 +45,8 @@ def call(context: Context, expr: syntax.Call, scope: Scope) -> Value:
             if given.is_strange:
                 return BAD
             if callee.declaration.of_param is not None:
-                return Wrapper(callee, given.args, place)
-            return _user_flow(context, callee, given.args, None, place)
+                return Wrapper(callee, given.args, place, given.unsure)
+            return _user_flow(context, callee, given, None, place)
         case Noun(kind="role"):
             return _role(context, callee, expr, scope)
         case _:
@@ -68,7 +68,7 @@ def bare(context: Context, callee: Value, place: Place) -> Value:
             return _form(context, callee, _bind_form(context, callee, (), None, place))
         case UserFlow():
             given = _bind_flow(context, callee, (), None, place)
-            return _user_flow(context, callee, given.args, None, place)
+            return _user_flow(context, callee, given, None, place)
         case _:
             return BAD
 
@@ -113,7 +113,7 @@ def wrap(context: Context, expr: syntax.Of, scope: Scope) -> Value:
             return _wrapped(context, whole, expr.inner, scope, place)
         case UserFlow(declaration=declaration) if declaration.of_param is not None:
             given = _bind_flow(context, wrapper, (), scope, scope.place(expr.wrapper.span))
-            whole = Wrapper(wrapper, given.args, place)
+            whole = Wrapper(wrapper, given.args, place, given.unsure)
             return _wrapped(context, whole, expr.inner, scope, place)
         case Wrapper():
             return _wrapped(context, wrapper, expr.inner, scope, place)
@@ -157,7 +157,8 @@ def _wrapped(
     at, callee, before = scope.place(inner.span), wrapper.callee, context.errors
     if isinstance(callee, UserFlow):
         value = context.value(inner, scope, FLOW)
-        return _user_flow(context, callee, wrapper.args, Argument(value, at), place)
+        given = Given(wrapper.args, unsure=wrapper.unsure)
+        return _user_flow(context, callee, given, Argument(value, at), place)
     wanted = _wanted(callee, _unparenthesised(inner))
     if wanted is None:
         context.error(
@@ -225,17 +226,20 @@ def limited(flow: Flow, args: Mapping[str, Argument]) -> Flow:
 def _user_flow(
     context: Context,
     callee: UserFlow,
-    args: Mapping[str, Argument],
+    given: Given,
     inner: Argument | None,
     place: Place,
 ) -> Value:
-    declaration = callee.declaration
+    """The flow that a call expands to; any flow, where another one may be meant, or other arguments."""
+    declaration, args = callee.declaration, given.args
+    if given.unsure:
+        return stand_in(declaration.name, place)
     own = {p.name for p in declaration.params or ()}
     values = {name: arg.value for name, arg in args.items() if name in own}
     if declaration.of_param is not None and inner is not None:
         values[declaration.of_param] = inner.value
-    given = {name: arg.place for name, arg in args.items() if name in own}
-    flow = flow_of(context.expand(callee, values, place, given), place)
+    places = {name: arg.place for name, arg in args.items() if name in own}
+    flow = flow_of(context.expand(callee, values, place, places), place)
     return limited(flow, {name: arg for name, arg in args.items() if name not in own})
 
 

@@ -173,6 +173,10 @@ def _chained(b: Broken) -> Finding | None:
         return None
     if following in KINDS and starts_line(b.source.text, bad):
         return None  # `| role writer {`
+    if following is not None and following.type == "_ARROW":
+        return None  # `top(2 |` and on the next line `-> best`
+    if bad.type == "VBAR" and _is_opener(b):
+        return _opens(b, bad)
     if bad.type == "VBAR" and "COMMA" in b.accepts and b.type(-2) in ("EQUAL", "COLON"):
         return _separated(b, bad)
     pipe = following is not None and following == ">" and begin(following) == end(bad)
@@ -186,6 +190,24 @@ def _chained(b: Broken) -> Finding | None:
     )
     lacks_if = bad.type == "THEN" and any(t.type == "ELSE" for t in b.tokens[b.at :])
     return Finding(problem, () if lacks_if else ((Edit(span, "->"),),))
+
+
+def _is_opener(b: Broken) -> bool:
+    """Whether behind the bad token more `)` follow than are opened: it stands in the place of a `(`."""
+    depth = sum(token.type == "LPAR" for token in b.open)
+    for token in b.tokens[b.at :]:
+        depth += (token.type == "LPAR") - (token.type == "RPAR")
+        if depth < 0:
+            return True
+    return False
+
+
+def _opens(b: Broken, bad: Token) -> Finding:
+    """`team | 3, rounds = 2)`."""
+    problem = Problem(
+        "T002", f"unexpected `{bad}`", b.place(), label="expected `(`, as a `)` follows"
+    )
+    return Finding(problem, ((Edit(problem.place.span, "("),),))
 
 
 def _separated(b: Broken, bad: Token) -> Finding:

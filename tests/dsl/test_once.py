@@ -102,7 +102,7 @@ ONCE = [
     ("T023", 1, "flow a(n: int) = team(2, rounds , n, cycles = 2)"),
     ("E120", 3, "test q {\n  flow = agent\n  never = (outcome of failed)\n}"),
     ("E120", 2, "test q {\n  given = [cut(2 calls) of slow(2m)]\n  flow = agent\n}"),
-    ("E402", 1, "flow a(n: int = 2) = parallel(2) of a(n, ceo = adaptive) -> best"),
+    ("E111", 1, "flow a(n: int = 2) = parallel(2) of a(n, ceo = adaptive) -> best"),
     ("T011", 2, 'role w {\n  system = } "Hi."\n  prompt = "Hi."\n}'),
     ("T002", 1, "param [ agents: int = 3\nflow a = team(agents)"),
     ("T002", 1, "param : agents int = 3\nflow a = team(agents)"),
@@ -133,6 +133,9 @@ ONCE = [
     ("T002", 1, "flow a(n: int) {\n  team(n)\n"),
     ("E211", 3, "test q {\n  flow = agent\n  at_most = [7 calls -> $5]\n}"),
     ("E213", 1, "flow a(k: int) of inner = parallel -> (k) of inner -> best"),
+    ("E111", 1, "flow race(k: int) of inner = race(k, stop = first_pass) of inner"),
+    ("E112", 1, "flow tree(by: Verifier) = parallel(2) of tree"),
+    ("T002", 1, "flow a = team | 3, rounds = 2)"),
     # form
     ("T010", 3, 'role w {\n  prompt = "Hi."\nrole\n} v {\n  prompt = "Hi."\n}'),
     ("T010", 3, 'role w {\n  prompt = "Hi."\n->\n\nrole v {\n  prompt = "Hi."\n}'),
