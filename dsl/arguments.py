@@ -42,8 +42,9 @@ def parameter_type(context: Context, param: syntax.Param, scope: Scope) -> Type:
 class Given(NamedTuple):
     """Arguments by parameter, and those that `rest` takes.
 
-    unsure: what is wrong with names: those that nothing takes, the parameters that one of them may stand for, and
-    those that are missing. is_strange: most of the arguments are for something else.
+    unsure: what is wrong with names: those that nothing takes, the parameters that one of them may stand for,
+    those that are given twice, and those that are missing.
+    is_strange: most of the arguments are for something else.
     """
 
     args: Mapping[str, Argument]
@@ -164,7 +165,7 @@ class _Binding:
     """A call while its arguments are looked at.
 
     named: those with a name, which is surer than a place. wrong: names that it does not take.
-    surplus: where there are more than it takes. first: where each was given first.
+    surplus: where there are more than it takes. twice: those given again. first: where each was given first.
     """
 
     context: Context
@@ -175,6 +176,7 @@ class _Binding:
     wrong: dict[str, Place] = field(default_factory=dict[str, Place])
     surplus: list[Place] = field(default_factory=list[Place])
     named: frozenset[str] = frozenset()
+    twice: set[str] = field(default_factory=set[str])
     first: dict[str, Place] = field(default_factory=dict[str, Place])
     by_name: Mapping[str, Parameter] = field(init=False)
 
@@ -201,6 +203,7 @@ class _Binding:
     def _to(self, parameter: Parameter, arg: syntax.Arg, at: Place, scope: Scope) -> None:
         name = parameter.name
         if name in self.first:
+            self.twice.add(name)
             first = Label(self.first[name], "first given here")
             said = f"`{name}` is given twice"
             help_ = "keep the one that is meant"
@@ -236,7 +239,7 @@ class _Binding:
         for parameter in lacking:
             if parameter.name not in unsure:
                 self._needs(parameter)
-        return frozenset({*unsure, *self.wrong, *(p.name for p in lacking)})
+        return frozenset({*unsure, *self.wrong, *self.twice, *(p.name for p in lacking)})
 
     def _takes_none_of(self) -> None:
         """E111, once for all names."""

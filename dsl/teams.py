@@ -16,7 +16,7 @@ from .program import Ceo, Condition, Member, Role, Team, Verifier
 from .reading import as_int, as_word, items, setting
 from .shapes import SOME_OUTPUT, stand_in
 from .types import ROLE
-from .values import Counted, Items, Later, Policy, Unknown, Value, is_condition
+from .values import BAD, Counted, Items, Later, Policy, Unknown, Value, is_condition
 
 _Order = Literal["together", "in_turn", "solver_first", "solver_last", "relay", "ceo"]
 _ORDERS: dict[str, _Order] = {order: order for order in get_args(_Order)}
@@ -89,7 +89,8 @@ def _mas_tts(context: Context, bound: Bound) -> Value:
 
 def _beside_compat(context: Context, bound: Bound) -> bool:
     """Whether nothing is set against it; E212 for each setting that is."""
-    against = [name for name in bound.args if name not in _BESIDE_COMPAT]
+    given = [name for name, arg in bound.args.items() if arg.value is not BAD]
+    against = [name for name in given if name not in _BESIDE_COMPAT]
     for name in against:
         message = f"`compat` sets `{name}` itself"
         context.error("E212", message, bound.at(name), help="delete one of them")

@@ -136,6 +136,7 @@ ONCE = [
     ("E111", 1, "flow race(k: int) of inner = race(k, stop = first_pass) of inner"),
     ("E112", 1, "flow tree(by: Verifier) = parallel(2) of tree"),
     ("T002", 1, "flow a = team | 3, rounds = 2)"),
+    ("E114", 1, "flow tree(k: int, by: Verifier) = agent -> tree(3, by = by, by = by)"),
     # form
     ("T010", 3, 'role w {\n  prompt = "Hi."\nrole\n} v {\n  prompt = "Hi."\n}'),
     ("T010", 3, 'role w {\n  prompt = "Hi."\n->\n\nrole v {\n  prompt = "Hi."\n}'),

@@ -385,7 +385,7 @@ async def test_it_works_under_trio(sandbox: Sandbox) -> None:
 
 
 async def test_no_thread_is_taken_for_a_command(sandbox: Sandbox) -> None:
-    threads = 0
+    before = threads = len(os.listdir("/proc/self/task"))  # others' libraries have threads too
 
     async with anyio.create_task_group() as tasks:
         for _ in range(10):
@@ -393,7 +393,7 @@ async def test_no_thread_is_taken_for_a_command(sandbox: Sandbox) -> None:
         await anyio.sleep(0.3)
         threads = len(os.listdir("/proc/self/task"))
 
-    assert threads <= 2
+    assert threads <= before + 1
 
 
 async def test_a_program_that_is_not_there_ends_as_in_a_shell(sandbox: Sandbox) -> None:
