@@ -28,7 +28,7 @@ from ..reduce import attempts_of, best, rank
 from ..rounds import spent
 from ..value import Attempt, Value
 from ..verdicts import judge_all
-from ..walk import Ended, Here, ending, keep, may_start
+from ..walk import Ended, Here, ending, keep, may_start, no_more
 from . import mas_tts_drive
 from .asking import member_messages, member_turn
 from .board import Post
@@ -349,9 +349,9 @@ def _facts(state: State, at: int | str) -> Facts:
 def _ended(state: State, why: str) -> Ended:
     failures = tuple(state.failures)
     if not state.submissions:
-        outcome = next((failure.outcome for failure in failures), None)
-        assert outcome is not None, "a team without an attempt has a failure"
-        return Ended(state.refused or outcome, None, failures, why)
+        failed = next((failure.outcome for failure in failures), None)
+        # Without a failure nobody was asked: a budget around it had shrunk before any member spoke.
+        return Ended(state.refused or failed or no_more(state.here), None, failures, why)
     ended = ending(_answer(state), failures, why)
     if state.refused is not None and not isinstance(ended.outcome, Passed):
         return replace(ended, outcome=state.refused, reason="")
