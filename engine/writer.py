@@ -316,7 +316,10 @@ async def _through(written: anyio.Event) -> None:
     try:
         await written.wait()
     except anyio.get_cancelled_exc_class():
+        # By asyncio itself, which says it once; a scope says it again at the next await. One that is cancelled
+        # later, while this waits, must not take the other's place.
+        natively = anyio.current_effective_deadline() > -math.inf
         with anyio.CancelScope(shield=True):
             await written.wait()
-        if anyio.current_effective_deadline() > -math.inf:
-            raise  # by asyncio itself, which says it once; a scope says it again at the next await
+        if natively:
+            raise

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Generator
+from contextlib import ExitStack
 
 import pytest
 
@@ -37,3 +38,13 @@ def test_what_somebody_else_sets_meanwhile_stays() -> None:
     with patient():
         gc.set_threshold(5_000, 11, 12)
     assert gc.get_threshold()[0] == 5_000
+
+
+def test_one_that_is_left_before_another_takes_nothing_from_it() -> None:
+    gc.set_threshold(700, 11, 12)
+    with ExitStack() as second:
+        with ExitStack() as first:
+            first.enter_context(patient())
+            second.enter_context(patient())
+        assert gc.get_threshold() == (YOUNG, 11, 12)
+    assert gc.get_threshold() == (700, 11, 12)

@@ -154,16 +154,19 @@ async def test_a_commit_that_is_cancelled_returns_once_it_is_on_disk(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("by_scope_too", [False, True])
 async def test_a_cancellation_that_is_said_once_is_raised_once_the_commit_is_on_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_scope_too: bool
 ) -> None:
     there, go = held_up(monkeypatch)
     cancel: list[Callable[[], None]] = []
+    scope = anyio.CancelScope()
 
     async def commits(journal: Journal) -> None:
         cancel.append(cancel_natively())
         try:
-            await journal.commit([Decided("main", "n", 1)])
+            with scope:
+                await journal.commit([Decided("main", "n", 1)])
             pytest.fail("nobody said that it was cancelled")
         except anyio.get_cancelled_exc_class():
             assert len(list(store.events("r1"))) == 1
@@ -176,6 +179,9 @@ async def test_a_cancellation_that_is_said_once_is_raised_once_the_commit_is_on_
             await anyio.to_thread.run_sync(there.wait, BOUND_S)
             cancel[0]()
             for _ in range(5):
+                await anyio.lowlevel.checkpoint()
+            if by_scope_too:
+                scope.cancel()
                 await anyio.lowlevel.checkpoint()
             go.set()
         await journal.close()
