@@ -114,12 +114,13 @@ def _each(one: Amounts, other: Amounts, pair: _Pair) -> Amounts:
 
 
 def alternatives(each: Sequence[Amounts]) -> Amounts:
-    """One of these: the least of any, the mean of what is expected, the most of any."""
+    """One of these: the least of any, the mean of what is expected, the most of any, also of what may repeat."""
     total = reduce(Amounts.plus, each)
     span = reduce(Amounts.spanning, each)
     mean = _each(span, total, lambda a, b: a._replace(expected=-(-b.expected // len(each))))
-    repeats = total.repeats.mean(len(each))._replace(most=span.repeats.most)
-    return mean._replace(repeats=repeats)
+    repeats = max((one.repeats for one in each), key=lambda one: one.shared)
+    expected = total.repeats.input // len(each)
+    return mean._replace(repeats=repeats._replace(input=expected, most=span.repeats.most))
 
 
 def cheapest(each: Sequence[tuple[int, Amounts]], count: int) -> Amounts:

@@ -60,10 +60,10 @@ class Repeats(NamedTuple):
             self.head,
         )
 
-    def mean(self, count: int) -> "Repeats":
-        """Of a sum of so many; at most is the sum's."""
-        shares = (Share(*(n // count for n in one)) for one in (self.again, self.alike, self.head))
-        return Repeats(self.input // count, self.most, *shares)
+    @property
+    def shared(self) -> int:
+        """Tokens that repeat, in this copy or in others."""
+        return self.again.tokens + self.alike.tokens + self.head.tokens
 
     def perhaps(self) -> "Repeats":
         return Repeats(most=self.most)
