@@ -8,6 +8,7 @@ from . import syntax
 from .context import Context
 from .declared_types import declared_type, of_value
 from .fields import meant_by
+from .lookup import astray
 from .names import either, near
 from .problem import Label
 from .source import Place, Span
@@ -86,14 +87,22 @@ def bind(
         named = [_meant(context, arg, binding.by_name, scope) for arg in joined]
         binding.named = frozenset(arg.name for arg in named if arg.name is not None)
         free = signature.places()
-        blamed = False
+        blamed = misplaced = False
         for arg in named:
-            if blamed and arg.name is None and isinstance(arg.value, syntax.Paren):
-                continue  # `claims = lease, (5m)`
+            if arg.name is None and (misplaced or (blamed and isinstance(arg.value, syntax.Paren))):
+                astray(context, arg.value, scope)  # `rounds, rounds`, and `claims = lease, (5m)`
+                misplaced = False
+                continue
             before = context.errors
             binding.add(arg, free, scope)
             blamed = context.errors > before
+            misplaced = blamed and _is_name_of_one(arg, binding.by_name)
     return Given(binding.bound, tuple(binding.others), binding.judged(), binding.is_strange)
+
+
+def _is_name_of_one(arg: syntax.Arg, known: Mapping[str, Parameter]) -> bool:
+    """Whether it stands by place and is the name of a parameter: what comes next may be its value."""
+    return arg.name is None and isinstance(arg.value, syntax.Name) and arg.value.name in known
 
 
 def _rejoined(

@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 from . import syntax
 from .context import Context
 from .program import Budget, Clock
 from .reading import show
-from .source import Place
+from .source import Place, Span
 from .types import ANY, BUDGET, CALLS, TIME, TOKENS, Type, describe, options
 from .values import BAD, Items, Quantity, Scope, Unknown, Value
 
@@ -23,10 +24,29 @@ _SAYS = {
 
 def budget(context: Context, expr: syntax.ListExpr, scope: Scope) -> Value:
     """The budget that a list in the program is; a mistake in an item is reported at the item."""
+    if (comma := _decimal_comma(expr, scope)) is not None:
+        text = comma.source.text[comma.span.start : comma.span.end]
+        point = text.replace(",", ".")
+        said = f"`{text}` are two amounts; cents stand behind a point"
+        context.error("E308", said, comma, help=f"write `{point}`", instead=point)
+        return BAD
     total: Value = Budget()
     for item in expr.items:
         total = _with(context, total, context.value(item, scope, ANY), scope.place(item.span))
     return total
+
+
+def _decimal_comma(expr: syntax.ListExpr, scope: Scope) -> Place | None:
+    """Where `$0,50` stands, without a space, for fifty cents."""
+    for one, other in pairwise(expr.items):
+        place = scope.place(Span(one.span.start, other.span.end))
+        amounts = isinstance(one, syntax.Money) and isinstance(other, syntax.Number)
+        if amounts and _COMMA.fullmatch(place.source.text[place.span.start : place.span.end]):
+            return place
+    return None
+
+
+_COMMA = re.compile(r"\$[0-9]+,[0-9]+")
 
 
 def whole_budget(context: Context, value: Quantity | Items, place: Place) -> Value:

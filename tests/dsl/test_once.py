@@ -136,6 +136,8 @@ ONCE = [
     ("E111", 1, "flow race(k: int) of inner = race(k, stop = first_pass) of inner"),
     ("E112", 1, "flow tree(by: Verifier) = parallel(2) of tree"),
     ("T002", 1, "flow a = team | 3, rounds = 2)"),
+    ("E120", 1, "flow a(n: int, rounds: int) = team(n, rounds, rounds)"),
+    ("E308", 1, "run m { task = t  flow = agent  budget = [$0,50] }\n" + TASK),
     ("E114", 1, "flow tree(k: int, by: Verifier) = agent -> tree(3, by = by, by = by)"),
     # form
     ("T010", 3, 'role w {\n  prompt = "Hi."\nrole\n} v {\n  prompt = "Hi."\n}'),
