@@ -17,6 +17,7 @@ from statistics import NormalDist, fmean, stdev
 
 import anyio
 import click
+from marked import put
 
 from podium.dsl.program import Task
 from podium.dsl.source import Source
@@ -130,10 +131,7 @@ def main(tasks: int, write: bool) -> None:
     text += "|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n"
     click.echo(text)
     if write:
-        page = TARGET.read_text("utf-8")
-        before, _, rest = page.partition(BEGIN)
-        _, _, after = rest.partition(END)
-        TARGET.write_text(f"{before}{BEGIN}{text}{END}{after}", "utf-8")
+        put(TARGET, BEGIN, text, END)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from statistics import fmean, stdev
 
 import anyio
 import click
+from marked import put
 
 from podium.dsl.source import Source
 from podium.engine import Engine
@@ -122,10 +123,7 @@ def main(tasks: int, write: bool) -> None:
     text += table(alone, teams)
     click.echo(text)
     if write:
-        page = TARGET.read_text("utf-8")
-        before, _, rest = page.partition(BEGIN)
-        _, _, after = rest.partition(END)
-        TARGET.write_text(f"{before}{BEGIN}{text}{END}{after}", "utf-8")
+        put(TARGET, BEGIN, text, END)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,14 @@ def whole_number(args: Mapping[str, Scalar], wanted: Whole, *, default: int) -> 
     return value
 
 
+def at_least(args: Mapping[str, Scalar], name: str, least: float, default: float) -> float:
+    """The number that args gives for name, or default. Raises ArgumentError below least, or on another type."""
+    value = args.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
+        raise ArgumentError(name, f"{name} is {value!r}; {least} or more is needed")
+    return float(value)
+
+
 def truth(args: Mapping[str, Scalar], wanted: Truth) -> bool:
     """What args gives for wanted, false where nothing. Raises ArgumentError on another type."""
     value = args.get(wanted.name, False)

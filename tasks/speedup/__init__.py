@@ -1,10 +1,9 @@
 """A slow Python function to be made faster: how many times as fast it is, by times taken outside its process."""
 
-from podium.dsl.library import ArgumentError
 from podium.dsl.program import Compare, Task
 from podium.dsl.quantity import Scalar
 
-from ..arguments import Text, Truth, only, truth
+from ..arguments import Text, Truth, at_least, only, truth
 from ..harness import chosen, verifier
 from .problems import PROBLEMS, Problem
 
@@ -23,12 +22,10 @@ def make(**args: Scalar) -> Task:
     control = true: a function that has nothing to be made faster. Raises ArgumentError.
     """
     only({name: value for name, value in args.items() if name != _TIMES}, _PROBLEM, _CONTROL)
-    times = args.get(_TIMES, _DEFAULT_TIMES)
-    if isinstance(times, bool) or not isinstance(times, int | float) or not times >= LEAST_TIMES:
-        raise ArgumentError(_TIMES, f"times is {times!r}; {LEAST_TIMES} or more is needed")
+    times = at_least(args, _TIMES, LEAST_TIMES, _DEFAULT_TIMES)
     if truth(args, _CONTROL):
-        return _task("control", PROBLEMS["control"], float(times))
-    return _task(*chosen(args, "speedup", _SHIPPED), float(times))
+        return _task("control", PROBLEMS["control"], times)
+    return _task(*chosen(args, "speedup", _SHIPPED), times)
 
 
 def _task(name: str, problem: Problem, times: float) -> Task:
