@@ -8,13 +8,15 @@ from .trial import Better
 
 
 def front(arms: Sequence[ArmResult], better: Better) -> tuple[str, ...]:
-    """Names of the arms on the front of cost and quality: dollars where all are known, else tokens.
+    """Names of the arms on the front of cost and quality.
+
+    Cost is dollars where all are known and some are paid, else tokens.
 
     No convex hull is drawn: a mix of two arms does not reach the line between them for a best of k.
     """
     sign = 1.0 if better == "higher" else -1.0
     known = [arm for arm in arms if not isnan(arm.best)]
-    priced = all(arm.usd is not None for arm in known)
+    priced = all(arm.usd is not None for arm in known) and any(arm.usd for arm in known)
 
     def place(arm: ArmResult) -> tuple[float, float]:
         return (arm.usd or 0.0) if priced else arm.tokens, sign * arm.best

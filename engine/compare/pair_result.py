@@ -11,6 +11,7 @@ from ..stats import (
     detectable,
     difference,
     evidence,
+    fewest_pairs,
     paired,
     prob_best,
     runs_needed,
@@ -83,8 +84,13 @@ def pair_result(
         losses,
         ties,
         least,
-        runs_needed(gap, least, len(both)) if se else nan,
+        _needs(runs_needed(gap, least, len(both)), len(both), winner, alpha) if se else nan,
     )
+
+
+def _needs(enough: float, pairs: int, winner: str | None, alpha: float) -> float:
+    """Where these pairs did not tell the arms apart, more of them, and so many that any could."""
+    return enough if winner is not None else max(enough, pairs + 1, fewest_pairs(alpha))
 
 
 def apart_result(

@@ -16,7 +16,15 @@ from .best import (
     weights,
 )
 from .decide import Evidence, evidence, win_interval
-from .intervals import Interval, bootstrap_t, detectable, difference, pass_interval, runs_needed
+from .intervals import (
+    Interval,
+    bootstrap_t,
+    detectable,
+    difference,
+    fewest_pairs,
+    pass_interval,
+    runs_needed,
+)
 from .noise import (
     WithFlags,
     accepted_right,
@@ -51,6 +59,7 @@ __all__ = [
     "difference",
     "effective_k",
     "evidence",
+    "fewest_pairs",
     "icc",
     "jackknife_se",
     "jeffreys_pass",

@@ -5,7 +5,7 @@ With 20 normal scores and k = 10 the percentile bootstrap, said to cover 95 %, c
 """
 
 from collections.abc import Sequence
-from math import ceil, inf, isfinite, sqrt
+from math import ceil, inf, isfinite, log2, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +40,7 @@ def bootstrap_t(
 
     groups: the scores of the runs, or several such lists, one a task, for the mean over these tasks; each has
     more than k. draws: resamples, 1,000 at least. It is wide, and rightly, where a group has under 3 k scores.
-    Raises ValueError on k scores or fewer in a group, or where no score differs from another.
+    Raises ValueError on k scores or fewer in a group, and where no or too few scores differ from another.
     Source: Efron and Tibshirani 1993, chapter 12, with the jackknife's error.
     """
     ordered = [array(group) for group in _groups(groups)]
@@ -53,14 +53,25 @@ def bootstrap_t(
     chance = np.random.default_rng(seed)
     picked = [np.sort(chance.choice(group, (draws, group.size)), axis=1) for group in ordered]
     drawn, errors = _estimate(picked, k)
+    return _studentised(float(estimate), float(se), drawn, errors, level)
+
+
+def _studentised(
+    estimate: float, se: float, drawn: Floats, errors: Floats, level: float
+) -> Interval:
+    """The interval from what resamples gave, each with its own error; those without one, of equal scores, are out.
+
+    Raises ValueError where that leaves most of them out, or all on one side: of few or coarse scores the interval
+    would end at its own estimate.
+    """
     kept = errors > _FLAT * se
-    z = (drawn[kept] - estimate) / errors[kept]
-    if z.size < draws / 2:
+    if kept.sum() < kept.size / 2:
         raise ValueError("most resamples are of one score: no interval possible")
+    z = (drawn[kept] - estimate) / errors[kept]
     low, high = np.quantile(z, ((1 - level) / 2, (1 + level) / 2))
-    return Interval(
-        float(estimate), float(estimate - high * se), float(estimate - low * se), float(se), level
-    )
+    if not low < -_FLAT < _FLAT < high:
+        raise ValueError("too few scores differ: no interval possible")
+    return Interval(estimate, estimate - float(high) * se, estimate - float(low) * se, se, level)
 
 
 def pass_interval(passed: int, runs: int, k: int = 1, *, level: float = 0.95) -> Interval:
@@ -103,10 +114,7 @@ def difference(
         for side in sides
     ]
     errors = np.hypot(drawn[0][1], drawn[1][1])
-    kept = errors > _FLAT * se
-    z = ((drawn[0][0] - drawn[1][0])[kept] - estimate) / errors[kept]
-    low, high = np.quantile(z, ((1 - level) / 2, (1 + level) / 2))
-    return Interval(estimate, estimate - float(high) * se, estimate - float(low) * se, se, level)
+    return _studentised(estimate, se, drawn[0][0] - drawn[1][0], errors, level)
 
 
 def detectable(se_one: float, se_other: float, *, level: float = 0.95, power: float = 0.8) -> float:
@@ -123,6 +131,11 @@ def runs_needed(difference: float, least: float, runs: int) -> float:
     if difference == 0 or not isfinite(least):
         return inf
     return max(runs, ceil(runs * (least / difference) ** 2))
+
+
+def fewest_pairs(alpha: float) -> int:
+    """The pairs below which no p-value of signs or of turning pairs round is alpha: 2 / 2^n, two-sided."""
+    return ceil(log2(2 / alpha))
 
 
 def _groups(groups: Sequence[float] | Sequence[Sequence[float]]) -> list[Sequence[float]]:

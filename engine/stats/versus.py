@@ -1,6 +1,7 @@
 """One arm against another: how often the best of it beats the other's, and whether that may be chance."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -70,7 +71,8 @@ def paired(
     won = sign_test(int((apart > 0).sum()), int((apart < 0).sum()), level=level)
     interval = None
     if apart.size > 1 and np.ptp(apart) > 0:
-        interval = bootstrap_t(apart.tolist(), level=level, seed=seed)
+        with suppress(ValueError):  # too few pairs differ to say how sure it is
+            interval = bootstrap_t(apart.tolist(), level=level, seed=seed)
     p = _flipped(apart, seed)
     return Paired(float(apart.mean()), interval, p, won, int((apart == 0).sum()))
 

@@ -79,6 +79,13 @@ def test_the_front_has_no_arm_that_another_beats_for_less() -> None:
     assert front(found.arms, "higher") == ("b",)
 
 
+def test_where_all_are_free_the_front_is_one_of_tokens() -> None:
+    free = [replace(one, usd=0.0, tokens=9) for one in trials("a", LOW)]
+    more = [replace(one, usd=0.0, tokens=20) for one in trials("b", HIGH)]
+    found = compare([*free, *more], ["a", "b"])
+    assert front(found.arms, "higher") == ("a", "b")
+
+
 def test_names_are_text_in_a_page_and_no_formula_in_a_sheet() -> None:
     name = "=1<script>"
     both = [*trials(name, LOW), *trials("b", HIGH)]

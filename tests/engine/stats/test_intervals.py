@@ -13,6 +13,7 @@ from podium.engine.stats import (
     detectable,
     difference,
     evidence,
+    fewest_pairs,
     paired,
     pass_interval,
     prob_best,
@@ -133,3 +134,23 @@ def test_looking_after_every_pair_seldom_tells_equal_arms_apart() -> None:
         wins = np.cumsum(chance.random(100) < 0.5)
         wrong += any(evidence(int(w), n - int(w)).tells(0.95) for n, w in enumerate(wins, 1))
     assert wrong <= 15
+
+
+@pytest.mark.parametrize(
+    ("scores", "k"),
+    [
+        ([0.5, 1.0], 1),
+        ([0.0, 0.0, 0.0, 1.0], 1),
+        ([1.0, 0.5, 0.5, 0.5, 0.5], 1),
+        ([0.75] * 9 + [1.0], 1),
+        ([0.1, 0.2, 0.3, 0.4], 3),
+    ],
+)
+def test_no_interval_ends_at_its_own_estimate(scores: list[float], k: int) -> None:
+    with pytest.raises(ValueError, match="no interval possible"):
+        bootstrap_t(scores, k)
+
+
+def test_no_fewer_pairs_tell_arms_apart_than_a_sign_test_could() -> None:
+    fewest = fewest_pairs(0.05)
+    assert sign_test(fewest, 0).p <= 0.05 < sign_test(fewest - 1, 0).p
