@@ -113,6 +113,9 @@ def wrap(context: Context, expr: syntax.Of, scope: Scope) -> Value:
             return _wrapped(context, whole, expr.inner, scope, place)
         case UserFlow(declaration=declaration) if declaration.of_param is not None:
             given = _bind_flow(context, wrapper, (), scope, scope.place(expr.wrapper.span))
+            if listed and given.unsure:
+                astray(context, expr.inner, scope)  # as above
+                return BAD
             whole = Wrapper(wrapper, given.args, place, given.unsure)
             return _wrapped(context, whole, expr.inner, scope, place)
         case Wrapper():

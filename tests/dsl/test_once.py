@@ -135,6 +135,7 @@ ONCE = [
     ("E213", 1, "flow a(k: int) of inner = parallel -> (k) of inner -> best"),
     ("E111", 1, "flow race(k: int) of inner = race(k, stop = first_pass) of inner"),
     ("E112", 1, "flow tree(by: Verifier) = parallel(2) of tree"),
+    ("E112", 2, "flow tree(by: Verifier) of inner = inner -> best(by = by)\nflow a = tree of [agent, agent]"),
     ("T002", 1, "flow a = team | 3, rounds = 2)"),
     ("E120", 1, "flow a(n: int, rounds: int) = team(n, rounds, rounds)"),
     ("E308", 1, "run m { task = t  flow = agent  budget = [$0,50] }\n" + TASK),
