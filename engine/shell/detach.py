@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Never
+from typing import TYPE_CHECKING, Never
 
 import click
 
@@ -18,6 +18,9 @@ from .called import called
 from .ending import store_option_of
 from .exits import ShellError
 from .safe import safe, safe_json
+
+if TYPE_CHECKING:  # it takes a while to load, and most commands need none
+    from ..life import Run
 
 DETACH = "--detach"
 # In the child's environment: where to say the run's id.
@@ -81,11 +84,17 @@ def _started(words: Sequence[str], log: int) -> tuple["subprocess.Popen[bytes]",
         return child, told.read().strip()
 
 
-def announce(run: str) -> None:
-    """In a child that was started so: say that run lives. Else nothing."""
+async def announce(run: "Run") -> None:
+    """In a child that was started so: say that run lives. Else nothing.
+
+    It is said once the run's beginning is on disk: whoever reads the id may give it an order, which is judged by
+    the budget that is told there.
+    """
     if (fd := os.environ.pop(TELL_FD, None)) is not None:
+        async for _ in run.events():
+            break
         with os.fdopen(int(fd), "w") as told:
-            told.write(run)
+            told.write(run.id)
 
 
 def _say(run: str, store: str, log: Path, pid: int, *, as_json: bool) -> None:

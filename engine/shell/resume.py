@@ -161,11 +161,11 @@ def paid_again(store: Store, record: RunRecord) -> str:
 async def _fork(run: str, loaded: Loaded, engine: "Engine") -> RunningRun:
     kept = replace(loaded.request, texts=loaded.program.sources)
     forked = await engine.start(loaded.program, request=to_json(kept), fork=run)
-    announce(forked.id)
+    await announce(forked)
     return forked
 
 
 async def _begin(run: str, engine: "Engine") -> RunningRun:
     resumed = await engine.resume(run)
-    announce(resumed.id)
+    await announce(resumed)
     return resumed

@@ -168,5 +168,5 @@ def command(
 async def _begin(loaded: Loaded, engine: "Engine") -> RunningRun:
     kept = replace(loaded.request, texts=loaded.program.sources)
     run = await engine.start(loaded.program, request=to_json(kept))
-    announce(run.id)
+    await announce(run)
     return run
