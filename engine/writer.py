@@ -75,22 +75,22 @@ class Packed:
     def add(
         self, db: sqlite3.Connection, run: str, events: Sequence[Stamped], texts: Sequence[Row]
     ) -> None:
-        """Raises TypeError or ValueError on what has no form in JSON."""
+        """Raises TypeError or ValueError on what has no form in JSON; then nothing of it was added."""
         record = self._open.get(run)
         if record is None and events:
             id_ = first_id(db, run) | events[0].number
             record = self._open[run] = Record(id_, self._level)
+        if record is not None:
+            # First, as this is what may be refused: then nothing of it is here.
+            record.add([entry_of(one) for one in events])
+            self._touched[run] = record
         for text in texts:
             place = None if record is None else record.keep(text)
             if record is None or place is None:
                 self._texts.append(packed(text))
             else:
                 self._spots.append((text.key, record.id, place))
-        if record is None:
-            return
-        record.add([entry_of(one) for one in events])
-        self._touched[run] = record
-        if record.is_full:
+        if record is not None and record.is_full:
             self._full(run)
 
     def _full(self, run: str) -> None:
@@ -102,37 +102,32 @@ class Packed:
         for run, record in self._touched.items():
             self._rows.append(record.row())
             if record.is_full:
-                del self._open[run]
+                self._open.pop(run, None)
         found = self._rows, self._spots, self._texts
-        self.drop()
-        return found
-
-    def drop(self) -> None:
-        """Nothing that is not taken is written."""
         self._rows, self._spots, self._texts = [], [], []
         self._touched.clear()
+        return found
 
     def close(self, run: str) -> None:
         """The run's record is not gone on with."""
         self._open.pop(run, None)
 
 
-def _parts(jobs: Sequence[Job]) -> Iterator[tuple[str, list[Stamped], Sequence[Row]]]:
-    """Run, events and texts of the jobs in order; those of one run on end together, while they have no texts."""
-    if len(jobs) == 1:
-        yield jobs[0].run, jobs[0].events, jobs[0].texts
-        return
-    run, events = "", list[Stamped]()
-    texts: Sequence[Row] = ()
+def _parts(jobs: Sequence[Job]) -> Iterator[Sequence[Job]]:
+    """The jobs in order; those of one run that are packed together, as they have no texts, are one part."""
+    part, size = list[Job](), 0
     for job in jobs:
-        if job.run == run and not job.texts and len(events) + len(job.events) <= JOINED:
-            events += job.events
-        else:
-            if run:
-                yield run, events, texts
-            run, events, texts = job.run, [*job.events], job.texts
-    if run:
-        yield run, events, texts
+        size += len(job.events)
+        if part and (job.run != part[0].run or job.texts or size > JOINED):
+            yield part
+            part, size = [], len(job.events)
+        part.append(job)
+    if part:
+        yield part
+
+
+# What is raised on values without a form in JSON or in SQLite; SQLite's own errors are of a disk, or of no run.
+_REFUSALS = (sqlite3.Error, ValueError, TypeError, OverflowError)
 
 
 class Writer:
@@ -277,32 +272,41 @@ class Writer:
         return written, batch
 
     def _write(self, db: sqlite3.Connection, batch: list[Job]) -> None:
-        sound = batch
-        if self._broken:
-            for job in batch:
-                job.error = self._broken.get(job.run)
-            sound = [job for job in batch if job.error is None]
+        for part in _parts(batch):
+            self._pack(db, part)
+        sound = [job for job in batch if job.error is None] if self._broken else batch
         endings = [(job.run, job.ending) for job in sound if job.ending is not None]
-        try:
-            for part in _parts(sound):
-                self._packed.add(db, *part)
-            if not self._late or self._packed.is_long or endings:
+        if not self._late or self._packed.is_long or endings:
+            try:
                 write(db, *self._packed.taken(), endings)
-        except (
-            sqlite3.Error,
-            ValueError,
-            TypeError,
-            OverflowError,
-        ) as error:  # the last three: no form in JSON or SQLite
-            failure = DiskError(f"cannot write the store {self._path}: {because(error)}")
-            failure.__cause__ = error
-            self.reading()  # what was acknowledged before
-            self._packed.drop()
-            for job in sound:
-                job.error = self._broken[job.run] = failure
-                self._packed.close(job.run)
+            except _REFUSALS as error:
+                for job in sound:
+                    self._refuse(job, error)
         for run, _ in endings:
             self._packed.close(run)
+
+    def _pack(self, db: sqlite3.Connection, part: Sequence[Job]) -> None:
+        """Pack the jobs, of one run; where that is refused, they and what comes after them of it fail alone."""
+        first = part[0]
+        events = first.events if len(part) == 1 else [one for job in part for one in job.events]
+        refused: Exception | None = self._broken.get(first.run)
+        if refused is None:
+            try:
+                self._packed.add(db, first.run, events, first.texts)
+            except _REFUSALS as error:
+                refused = error
+        if refused is not None:
+            for job in part:
+                self._refuse(job, refused)
+
+    def _refuse(self, job: Job, error: Exception) -> None:
+        """Nothing more of the job's run is written; error: why, if nothing of it failed before."""
+        if job.run not in self._broken:
+            failure = DiskError(f"cannot write the store {self._path}: {because(error)}")
+            failure.__cause__ = error
+            self._broken[job.run] = failure
+            self._packed.close(job.run)
+        job.error = self._broken[job.run]
 
     def _acknowledge(self, batch: list[Job]) -> None:
         for job in batch:

@@ -3,13 +3,14 @@
 Prints, each from one run:
 - CPU per admitted call with 100 to 100,000 calls waiting, of many tenants, runs and agents, with one replica, and
   with eight, placement and leaders;
-- events per second through the journal's group commit, of many tasks and of one, against SQLite alone and against
-  bare tasks;
+- events per second through the journal's group commit, of many tasks and of one, against SQLite alone, which
+  commits each event or as many at a time, and against bare tasks;
 - what a run of 10,000 calls on a history that grows to 200,000 tokens keeps, against its unique text, and the
   memory it takes. `--calls 1000` is a quicker one.
 
 The baselines of the journal write the same bytes, each event's JSON in a row of its own, ready made before the
-clock starts, to the same kind of file (WAL, `synchronous=FULL`). SQLite alone makes as many commits as a
+clock starts, to the same kind of file (WAL, `synchronous=FULL`). Plain SQLite commits each event, as who groups
+nothing does. SQLite grouped makes as many commits as a
 group-committing writer needs, of one event of each of the calls at once, and does nothing else: no task waits for
 it. Bare tasks are as many as the calls at once; each hands its row over and waits until a thread has it on disk, a
 turn of the event loop in one commit: what any program pays that may not go on before its event is safe. They do it
@@ -229,21 +230,23 @@ async def handed(path: Path, rows: Sequence[Ready], at_once: int, shielded: bool
 
 
 def journal_lines(calls: int = 10_000) -> None:
-    for at_once in (1, 100, 1_000):
+    for at_once in (1, 2, 10, 100, 1_000):
         made = min(calls, 1_000 * at_once)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             took, rows = anyio.run(journalled, folder, made, at_once)
+            each = plain(folder / "each.db", rows, 1)
             alone = plain(folder / "plain.db", rows, at_once)
             tasks = anyio.run(handed, folder / "handed.db", rows, at_once, True)
             bare = anyio.run(handed, folder / "bare.db", rows, at_once, False)
             group, rows = anyio.run(grouped, folder, made, at_once)
             beside = plain(folder / "beside.db", rows, at_once)
-        paces = (2 * made / seconds for seconds in (took, alone, tasks, bare, group))
+        paces = (2 * made / seconds for seconds in (took, each, alone, tasks, bare, group))
         print(
             f"{at_once:7} {2 * made:7}",
             *(f"{pace:10,.0f}" for pace in paces),
-            f"{alone / took:10.2f} {tasks / took:6.2f} {bare / took:6.2f} {beside / group:10.2f}",
+            f"{each / took:9.2f} {alone / took:8.2f} {tasks / took:6.2f} {bare / took:6.2f}",
+            f"{beside / group:10.2f}",
         )
 
 
@@ -323,11 +326,9 @@ def main() -> None:
     for waiting in (100, 1_000, 10_000, 100_000):
         alone, placed = admission_us(waiting), admission_us(waiting, replicas=8)
         print(f"{waiting:7} {alone:10.0f} {placed:16.0f}", flush=True)
-    print(
-        "at once  events  journal/s   SQLite/s    tasks/s unshielded one task/s  to SQLite, to tasks,",
-        end="",
-    )
-    print(" to unshielded; one task to SQLite")
+    print(f"{'events a second':>24}")
+    print("at once  events   journal plain SQLite  grouped      tasks unshielded one task", end="")
+    print("  to plain, grouped, tasks, unshielded; one task to grouped")
     journal_lines()
     print("history    calls  reply  thought  unique MB  store MB  ratio  more MB  ms/call")
     store_lines(calls)

@@ -1,6 +1,6 @@
 """The one writer of a store: who shares a commit, and what happens when its thread dies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
@@ -211,3 +211,34 @@ async def test_a_store_in_memory_has_what_was_acknowledged_whatever_is_refused_l
         with pytest.raises(DiskError):
             await journal.commit([Decided("main", "late", 0)])
         await journal.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["memory", "file", "thread"])
+async def test_a_run_that_is_refused_takes_no_other_run_of_its_commit_with_it(
+    tmp_path: Path, kind: str
+) -> None:
+    store = (
+        Store.memory() if kind == "memory" else Store.open(tmp_path / "s.db", inline=kind == "file")
+    )
+    told: dict[str, bool] = {}
+
+    async def one(journal: Journal, events: Sequence[Decided | Scored]) -> None:
+        try:
+            await journal.commit(events)
+            told[journal.run] = True
+        except DiskError:
+            told[journal.run] = False
+
+    good, bad = Decided("main", "n", 1), Scored("main", "tests", 0.5, None, flags=("\ud800",))
+    asked: dict[str, list[Decided | Scored]] = {"r1": [good], "r2": [good, bad], "r3": [good]}
+    with closing(store):
+        journals = [store.create(RunRecord(run, "main", 0.0, "run")) for run in asked]
+        async with store.writing(), anyio.create_task_group() as tasks:
+            for journal in journals:
+                tasks.start_soon(one, journal, asked[journal.run])
+        for journal in journals:
+            await journal.close()
+        kept = {run: [stamped.event for stamped in store.events(run)] for run in asked}
+    assert told == {"r1": True, "r2": False, "r3": True}
+    assert kept == {"r1": [good], "r2": [], "r3": [good]}
