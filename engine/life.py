@@ -102,7 +102,7 @@ class Run:
     sandbox: str = ""
     gate: Gate = field(default_factory=Gate)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    fold: Fold = field(default_factory=Fold)
+    _folded: Fold = field(default_factory=Fold)
     reins: Reins | None = None
     reuse: Reuse | None = None
     pace: Pace = anyio.lowlevel.checkpoint
@@ -120,11 +120,11 @@ class Run:
     def folded(self) -> Fold:
         """The fold of all events so far; they wait until somebody looks."""
         self._fold()
-        return self.fold
+        return self._folded
 
     def _fold(self) -> None:
         for stamped in self._unfolded:
-            self.fold.add(stamped)
+            self._folded.add(stamped)
         self._unfolded.clear()
 
     def past(self) -> Iterable[Stamped]:

@@ -305,7 +305,7 @@ class Engine:
                     return self._live[record.id]
                 raise
         program = self._compiled_again(record)
-        run = Run(record.id, program, self._store, self._path, fold=fold_for(program))
+        run = Run(record.id, program, self._store, self._path, _folded=fold_for(program))
         run.recorded()
         return run
 
@@ -479,7 +479,7 @@ class Engine:
             self._path,
             journal,
             account=account,
-            fold=folded,
+            _folded=folded,
             reuse=Reuse.of(self._store, fork) if isinstance(fork, str) else None,
         )
 

@@ -216,9 +216,8 @@ async def node(here: Here, kind: str, label: str, body: Body) -> Ended:
     here.recorder.emit(NodeStarted(here.address, kind, label))
     try:
         try:
-            ended = await body(
-                here
-            )  # as `settle`, without one more coroutine of each agent that waits
+            # As `settle`, without one more coroutine of each agent that waits.
+            ended = await body(here)
         except (CallError, BudgetExhausted) as error:
             ended = _failed(here, error)
         if any(map(_is_over, here.causes)):
@@ -228,9 +227,8 @@ async def node(here: Here, kind: str, label: str, body: Body) -> Ended:
     except anyio.get_cancelled_exc_class():
         _end(here, Ended(_why(here)))
         raise
-    except (
-        BaseException
-    ) as error:  # a mistake of ours: the node ends all the same, the error goes on
+    except BaseException as error:
+        # A mistake of ours: the node ends all the same, the error goes on.
         _end(here, Ended(Failed("bug", repr(error))))
         raise
     _end(here, ended)
