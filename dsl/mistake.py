@@ -83,8 +83,20 @@ def unindented(source: Source, word: Token) -> Problem:
         f"`{word}` stands in column 1, where a declaration starts",
         place(source, word),
         label="not the start of a declaration",
-        help="indent this line, so that it belongs to the declaration above",
+        help=_where(source, word),
     )
+
+
+def _where(source: Source, word: Token) -> str:
+    """Where a field belongs that stands by itself."""
+    if any(line and line[0] not in "#\r" for line in source.text[: begin(word)].split("\n")):
+        return "indent this line, so that it belongs to the declaration above"
+    for kind in sorted(KINDS.values(), key=lambda kind: kind.name != "run"):
+        if meant := [f.name for f in kind.fields if f.name == word] or near(
+            word, (f.name for f in kind.fields), 1
+        ):
+            return f"write it in a declaration: `{kind.name} NAME {{ {meant[0]} = … }}`"
+    return "write it in a declaration, such as `run NAME { … }`"
 
 
 def unknown_kind(

@@ -9,12 +9,39 @@ SURELY = 0.85  # of 1: less than one letter in five is another
 _SWAPPED = 0.99  # the same letters in another order: the commonest slip, which difflib rates low
 _MOST = 2_000  # candidates: a program of more names waits for no guess
 _LONGEST = 80  # characters: comparing takes the square of the length
+# What other tools and languages call it: no letters to compare, and surely meant where the other is expected.
+_CALLED = {
+    "max_output": "max_tokens max_completion_tokens max_new_tokens max_length num_predict",
+    "prompt": "instructions user goal template",
+    "system": "persona backstory instructions",
+    "statement": "description question problem text goal",
+    "endpoint": "url base_url host server api address",
+    "verify": "scorer judge check grader evaluator metric reward",
+    "flow": "workflow topology graph pipeline agents",
+    "budget": "timeout deadline limit cost max_cost max_tokens max_time",
+    "inflight": "concurrency max_concurrency workers parallel slots",
+    "turns": "max_turns max_steps max_iterations max_iter steps iterations",
+    "repeats": "runs trials repetitions seeds",
+    "output": "schema response_format format output_schema",
+    "model": "llm engine",
+    "shell": "bash sh terminal exec command",
+    "team": "crew swarm group panel discussion",
+    "repeat": "loop while times",
+    "parallel": "fanout concurrent gather",
+    "vote": "majority consensus",
+    "members": "agents workers",
+}
+_MEANT = {
+    name: tuple(meant for meant, called in _CALLED.items() if name in called.split())
+    for called in _CALLED.values()
+    for name in called.split()
+}
 
 
 def near(
     name: str, candidates: Iterable[str], limit: int = 3, *, enough: float = ENOUGH
 ) -> list[str]:
-    """At most limit of the candidates that look like name, the best first.
+    """At most limit of the candidates that look like name or are so called elsewhere, the best first.
 
     candidates: the names of the kind that is expected in that place, and no others.
     enough: how much they must look alike, from 0 to 1 for the same letters.
@@ -22,14 +49,16 @@ def near(
     if len(name) > _LONGEST:
         return []
     matcher = SequenceMatcher(b=name.lower(), autojunk=False)
+    known = set(islice(candidates, _MOST)) - {name}
+    meant = [other for other in _MEANT.get(name.lower(), ()) if other in known]
     scored: list[tuple[float, str]] = []
-    for candidate in sorted(set(islice(candidates, _MOST)) - {name}):
+    for candidate in sorted(known.difference(meant)):
         matcher.set_seq1(candidate[:_LONGEST].lower())
         if matcher.real_quick_ratio() >= enough and matcher.quick_ratio() >= enough:
             swapped = sorted(candidate.lower()) == sorted(name.lower())
             scored.append((_SWAPPED if swapped else matcher.ratio(), candidate))
     close = sorted((-ratio, candidate) for ratio, candidate in scored if ratio >= enough)
-    return [candidate for _, candidate in close[:limit]]
+    return [*meant, *(candidate for _, candidate in close)][:limit]
 
 
 def did_you_mean(name: str, candidates: Iterable[str], limit: int = 3) -> str:

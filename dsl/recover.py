@@ -291,8 +291,12 @@ def _nameless(b: Broken) -> Finding | None:
     """`task {`, and `= (10, ceo = adaptive)`: what is declared or called has no name."""
     bad, opener = b.bad, b.open[-1] if b.open else None
     if bad is not None and b.at == 1 and b.type(1) == "KIND":
-        message = f"this {b.tokens[0]} has no name"
-        return Finding(Problem("T002", message, b.place(), "expected a name before this"))
+        message, kind = f"this {b.tokens[0]} has no name", KINDS.get(b.tokens[0])
+        form = f"{b.tokens[0]} NAME {'{ … }' if kind is not None and kind.fields else '= …'}"
+        at = b.place()
+        return Finding(
+            Problem("T002", message, at, "expected a name before this", help=f"write `{form}`")
+        )
     given = b.type(0) == "EQUAL" and b.type(1) == "NAME" and b.before(2) is opener
     if opener is None or opener.type != "LPAR" or not (given or b.type(0) == "COMMA"):
         return None

@@ -214,6 +214,8 @@ def example(kind: Type) -> str:
             return option.example or _EXAMPLES[option]
         if isinstance(option, RecordOf) and option.name in _RECORD_EXAMPLES:
             return _RECORD_EXAMPLES[option.name]
+        if isinstance(option, Setting):
+            return f"{option.name}({'10m' if option.name == 'lease' else 2})"
     return ""
 
 

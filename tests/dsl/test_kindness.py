@@ -160,3 +160,41 @@ def test_what_was_surely_meant_is_offered(text: str, mended: str) -> None:
     whole = apply(text, found.edits)
     assert mended in whole
     assert codes(whole) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("role r { prompt = 'x' max_tokens = 9 tokens }", "max_output = 9 tokens"),
+        ("task t { description = 'x' }", "task t { statement = 'x' }"),
+        ("role r { prompt = 'x' tools = [bash] }", "tools = [shell]"),
+        ("flow f = crew(3) -> best", "flow f = team(3) -> best"),
+        ("flow f = loop(3) of agent", "flow f = repeat(3) of agent"),
+    ],
+)
+def test_what_other_tools_call_it_is_understood(text: str, mended: str) -> None:
+    text = text.replace("'", '"')
+    told = [problem for problem in problems(text) if problem.severity == "error"]
+    assert len(told) == 1
+    assert mended.replace("'", '"') in apply(text, told[0].edits)
+
+
+@pytest.mark.parametrize(
+    ("text", "help_"),
+    [
+        ("timeout = 10m", "write it in a declaration: `run NAME { budget = … }`"),
+        ("# a run\nbudget = [$5]", "write it in a declaration: `run NAME { budget = … }`"),
+        ("prompt = 'x'", "write it in a declaration: `role NAME { prompt = … }`"),
+        (
+            "run main { flow = agent }\nbudget = [$5]",
+            "indent this line, so that it belongs to the declaration above",
+        ),
+        ("task = 'Write a poem.'", "write `task NAME { … }`"),
+        ("flow: parallel(3) of agent", "write `flow NAME = …`"),
+        ("flow f = team(3, style = work, claims = 10m)", "write, for example, `lease(10m)`"),
+    ],
+)
+def test_what_stands_by_itself_or_has_no_name_is_shown_how_it_is_written(
+    text: str, help_: str
+) -> None:
+    assert help_ in [problem.help for problem in problems(text.replace("'", '"'))]
