@@ -148,9 +148,8 @@ class Evaluator:
         value = self.raw(expr, scope, want)
         if self._errors == before:
             return fit(self, value, want, scope.place(expr.span))
-        found = len(
-            self.problems
-        )  # something in it is wrong: that what it gives does not fit is no news
+        # Something in it is wrong: that what it gives does not fit is no news.
+        found = len(self.problems)
         value = fit(self, value, want, scope.place(expr.span))
         del self.problems[found:]
         return value

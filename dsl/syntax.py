@@ -437,9 +437,8 @@ def part_at(file: File, at: int) -> Span:
         return Span(
             declaration.span.start, fields[0].span.start if fields else declaration.span.end
         )
-    named = [
-        f for f in before if f.name
-    ] or before  # what has no name stands behind the braces, or is no field
+    # What has no name stands behind the braces, or is no field.
+    named = [f for f in before if f.name] or before
     return Span(named[-1].span.start, max(before[-1].span.end, at + 1))
 
 

@@ -263,9 +263,8 @@ def _next_step(path: CallPath, error: CallError, tries: int, grant: Grant) -> Re
     if replica is None:
         return after(error, tries, down=False, elsewhere=False, chance=path.chance)
     fleet = path.admission.fleet
-    if (
-        error.kind == "busy"
-    ):  # each endpoint is asked as often as one alone would be: they may all be busy
+    if error.kind == "busy":
+        # Each endpoint is asked as often as one alone would be: they may all be busy.
         tries = -(-tries // fleet.endpoints(model))
     elsewhere = fleet.is_elsewhere(model, replica, now)
     down = fleet.is_down(replica)

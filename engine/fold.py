@@ -314,9 +314,8 @@ class Fold:
         node.line = self._branch_of(event.address)
         key = None if event.kind == BASELINE else node.line
         if key is not None and event.kind == "parallel" and not self._in_parallel(key):
-            self.branches.pop(
-                key, None
-            )  # a chain that began as one line: its branches stand for it
+            # A chain that began as one line: its branches stand for it.
+            self.branches.pop(key, None)
             key = None
         if key is None:
             return

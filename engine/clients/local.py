@@ -127,9 +127,8 @@ async def fetch(folder: Path, tell: Tell) -> Path:
 
 def _scratch(folder: Path) -> tempfile.TemporaryDirectory[str]:
     folder.mkdir(parents=True, exist_ok=True)
-    return tempfile.TemporaryDirectory(
-        dir=folder
-    )  # beside the target, so that the last step is a rename
+    # Beside the target, so that the last step is a rename.
+    return tempfile.TemporaryDirectory(dir=folder)
 
 
 async def _download(folder: Path) -> Path:

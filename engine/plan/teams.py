@@ -115,9 +115,8 @@ class _Rounds:
             self.number += 1
             here = self._round(self.number, opens=turn == 1)
             total = total.plus(here)
-            if (
-                turn > 2 and here == before and not self.given.often
-            ):  # prompts are full: further rounds cost the same
+            if turn > 2 and here == before and not self.given.often:
+                # Prompts are full: further rounds cost the same.
                 total = total.plus(here.times(flow.rounds - turn))
                 self.number += flow.rounds - turn
                 break

@@ -187,10 +187,13 @@ class Memory:
         found = self.decisions.get((address, name))
         return None if found is None else cast(Json, json.loads(found))
 
+    def told(self, address: str) -> Reply | None:
+        answer = self.answers.get(address)
+        return None if answer is None else answer[1]
+
     def known(self, call: Call) -> Reply | None:
-        if isinstance(
-            call, VerifierCall
-        ):  # a verdict is known by its content, whoever asked for it
+        if isinstance(call, VerifierCall):
+            # A verdict is known by its content, whoever asked for it.
             return self.verdicts.get(request_digest(call))
         if call.address not in self.answers:
             return None
@@ -326,6 +329,7 @@ async def scripted_world(
         by=by,
         known=memory.answers.__contains__,
         offers=box.offers,
+        told=memory.told,
     )
 
 
