@@ -71,7 +71,7 @@ STYLE = Words(("discuss", "work"))
 SEES = either(Words(("board", "leaderboard", "own")), Setting("last"))
 TOOLS = ListOf(
     either(
-        Words(("submit", "notes", "shell", "read", "write", "edit", "python")),
+        Words(("submit", "notes", "attempts", "shell", "read", "write", "edit", "python")),
         Setting("submit"),
         TOOL,
     )
@@ -130,7 +130,8 @@ _ROLE = (
     Spec(
         "tools",
         TOOLS,
-        "What the agent may call: `submit`, `submit(3)`, `notes`, functions of yours, `python(…)`, servers,"
+        "What the agent may call: `submit`, `submit(3)`, `notes`, `attempts` to look up those that it is given,"
+        " functions of yours, `python(…)`, servers,"
         " `mcp(…)`, and on files of its own `read`, `write`, `edit`, and in the sandbox `shell` and `python`",
     ),
     Spec("turns", COUNT, "Requests that an agent with tools makes, at most", 20),

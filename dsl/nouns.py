@@ -1,7 +1,7 @@
 """Models and roles, from their fields to the records the engine reads."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from . import prefixes, prices, tools
@@ -9,7 +9,7 @@ from .context import Context
 from .convert import budget_of
 from .fields import Got
 from .model import Endpoint, Limits, Model, Price, Rent, Sampling
-from .program import Budget, OutputField, Role, Template, Text
+from .program import Budget, OutputField, Role, Template, Text, Tool
 from .prompts import roots
 from .quantity import Scalar
 from .reading import as_int, as_text, as_word, items, scalar, show
@@ -215,10 +215,10 @@ def build_role(context: Context, noun: Noun, got: Got) -> Role:
     """The role that the fields describe; what it takes follows from what its prompts mention."""
     prompt, system = got.value("prompt"), got.value("system")
     system = system if isinstance(system, Template) else None
-    takes = _takes(prompt, system) if isinstance(prompt, Template) else frozenset({"?"})
+    own = tools.tools_of(context, noun, got)
+    takes = _takes(prompt, system, own) if isinstance(prompt, Template) else frozenset({"?"})
     prompt = prompt if isinstance(prompt, Template) else Template((Text(""),))
     model, cap = got.value("model"), got.value("max_output")
-    own = tools.tools_of(context, noun, got)
     role = Role(
         noun.name,
         prompt,
@@ -250,9 +250,10 @@ def _budget(got: Got) -> Budget | None:
     return budget_of(got.value("budget")) if got.known("budget") else None
 
 
-def _takes(prompt: Template, system: Template | None) -> frozenset[str]:
+def _takes(prompt: Template, system: Template | None, own: Sequence[Tool]) -> frozenset[str]:
     mentioned = (roots(prompt) | roots(system)) & {"attempt", "attempts"}
-    return frozenset(mentioned or {"task"})
+    looked_up = {"attempts"} if any(tool.kind == "attempts" for tool in own) else set[str]()
+    return frozenset(mentioned | looked_up or {"task"})
 
 
 def seen(value: Value) -> tuple[str, int | None]:

@@ -36,6 +36,7 @@ ToolKind = Literal[
     "board",
     "leaderboard",
     "claim",
+    "attempts",
 ]
 ContextPolicy = Literal["keep", "drop_oldest", "summarise", "restart"]
 

@@ -13,6 +13,7 @@ from .names import either
 from .nouns import seen
 from .problem import Label
 from .program import Ceo, Condition, Member, Role, Team, Verifier
+from .prompts import roots
 from .reading import as_int, as_word, items, setting
 from .shapes import SOME_OUTPUT, stand_in
 from .types import ROLE
@@ -168,12 +169,18 @@ def _member(context: Context, bound: Bound, role: Role) -> Role:
     for name in sorted(role.takes & {"attempt", "attempts"}):
         context.error(
             "E206",
-            f"`{role.name}` mentions `{name}`, which a member of a team does not have",
+            f"`{role.name}` {_wants(role, name)}, which a member of a team does not have",
             bound.at("members"),
             help="a member sees the board of itself; its prompt may mention task, self, team, round",
             secondary=_prompt(context, role),
         )
     return role
+
+
+def _wants(role: Role, name: str) -> str:
+    """How role comes to want what its prompts or its tools name so."""
+    mentioned = roots(role.prompt) | roots(role.system)
+    return f"mentions `{name}`" if name in mentioned else f"has the tool `{name}`"
 
 
 def _prompt(context: Context, role: Role) -> tuple[Label, ...]:
@@ -235,7 +242,7 @@ def _outside(context: Context, bound: Bound, name: str) -> Role | None:
     for word in sorted(value.takes & absent):
         context.error(
             "E206",
-            f"`{value.name}` mentions `{word}`, which `{name}` does not have",
+            f"`{value.name}` {_wants(value, word)}, which `{name}` does not have",
             bound.at(name),
             help="it may mention task, team and round",
             secondary=_prompt(context, value),

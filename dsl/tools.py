@@ -10,6 +10,7 @@ from .values import Noun, Policy, Unknown, Value, Word
 _KINDS: dict[str, ToolKind] = {
     "submit": "submit",
     "notes": "notes",
+    "attempts": "attempts",
     "shell": "shell",
     "read": "read",
     "write": "write",
@@ -29,6 +30,14 @@ def tools_of(context: Context, noun: Noun, got: Got) -> tuple[Tool, ...]:
     for value in items(got.value("tools")):
         tool = _tool(context, value, got.at("tools"))
         if tool is None:
+            continue
+        if tool.kind == "attempts" and noun.kind == "task":
+            context.error(
+                "E212",
+                "`attempts` shows an agent the attempts that it is given, and a task gives none",
+                got.at("tools"),
+                help="put it into the `tools` of the role that makes one answer of many",
+            )
             continue
         if tool.name in found:
             context.error(

@@ -11,14 +11,15 @@ from typing import cast
 from podium.dsl.program import Role, Tool
 from podium.dsl.tools import SANDBOXED
 
-from . import commons
+from . import commons, trails
 from .agent.prompt import clip
 from .agent.shape import Unreadable, parse, schema
 from .ask import ask_tool
 from .call import CallError, Offer, ToolCall, ToolUse, canonical, digest
 from .commons import Desk
-from .reduce import best
-from .value import Attempt, Json, Verdict
+from .reduce import attempts_of, best
+from .trails import Trails
+from .value import Attempt, Json, Value, Verdict
 from .verdicts import judge
 from .walk import Here, keep
 
@@ -44,7 +45,8 @@ _NOTES = Offer(
 class NodeBench:
     """A `Bench` at a node. sets: by the name of an offer, the tool that has it. room: submissions left.
 
-    desk: of a member of a team at work. tree: its files, by the name of the text that has them.
+    desk: of a member of a team at work. trails: of the attempts it was given. tree: its files, by the name of
+    the text that has them.
     """
 
     here: Here
@@ -53,6 +55,7 @@ class NodeBench:
     offered: tuple[Offer, ...]
     room: int = 0
     desk: Desk | None = None
+    trails: Trails | None = None
     tree: str = ""
     kept: list[str] = field(default_factory=list[str])
     submitted: list[Attempt] = field(default_factory=list[Attempt])
@@ -89,6 +92,9 @@ class NodeBench:
             case "board" | "leaderboard" | "claim":
                 assert self.desk is not None, "only a team at work has these"
                 return self.desk.use(call.name, arguments, address)
+            case "attempts":
+                assert self.trails is not None, "only who takes attempts has this"
+                return self.trails.use(call.name, arguments)
             case _:
                 files, account = tool.kind in SANDBOXED, self.here.account
                 tree = self.tree if files else ""
@@ -132,21 +138,24 @@ class NodeBench:
         return answer if isinstance(answer, Unreadable) else Attempt(answer, text, address)
 
 
-def bench_at(here: Here, role: Role, desk: Desk | None = None) -> NodeBench:
-    """The tools of an agent of role at here, a team's member if it has a desk. Raises CallError("tool") where one
-    is not there."""
+def bench_at(
+    here: Here, role: Role, desk: Desk | None = None, value: Value | None = None
+) -> NodeBench:
+    """The tools of an agent of role at here, a team's member if it has a desk. value: what it was given. Raises
+    CallError("tool") where a tool is not there."""
     sets: dict[str, Tool] = {}
     offered: list[Offer] = []
     room = 0
     for tool in role.tools:
         if tool.kind == "submit":
             room = times_of(tool)
-        for offer in _offers(here, role, tool, room):
+        for offer in _offers(here, role, tool, room, value):
             if offer.name in sets:
                 raise CallError("tool", f"two tools of role {role.name} are called {offer.name}")
             sets[offer.name] = tool
             offered.append(offer)
-    return NodeBench(here, role, sets, tuple(offered), room, desk)
+    known = Trails(attempts_of(value), here.world.told)
+    return NodeBench(here, role, sets, tuple(offered), room, desk, known)
 
 
 def times_of(tool: Tool) -> int:
@@ -163,7 +172,7 @@ def visible(here: Here) -> bool:
     return verify is not None and verify.use == "always"
 
 
-def _offers(here: Here, role: Role, tool: Tool, room: int) -> Sequence[Offer]:
+def _offers(here: Here, role: Role, tool: Tool, room: int, value: Value | None) -> Sequence[Offer]:
     match tool.kind:
         case "notes":
             return (_NOTES,)
@@ -171,6 +180,8 @@ def _offers(here: Here, role: Role, tool: Tool, room: int) -> Sequence[Offer]:
             return (_submit(role, room),)
         case "leaderboard" if not visible(here):
             return ()
+        case "attempts":
+            return trails.offers(len(attempts_of(value)))
         case "board" | "leaderboard" | "claim":
             return commons.OFFERS[tool.kind]
         case _:

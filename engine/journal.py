@@ -221,6 +221,11 @@ class Journal:
         """Whether a call at address was answered, whatever was asked."""
         return address in self._past.answers
 
+    def told(self, address: str) -> Reply | None:
+        """The recorded reply at address, whatever was asked; None where there is none."""
+        answer = self._past.answers.get(address)
+        return None if answer is None else self._reply(answer.number)
+
     def judged(self, request: str) -> Reply | None:
         """The reply of any verifier call with this request's digest, wherever it was made."""
         number = self._past.verdicts.get(request)

@@ -360,6 +360,7 @@ def _world(
         known=journal.has_answer,
         orders=journal.orders,
         offers=tools.offers,
+        told=journal.told,
     )
 
 

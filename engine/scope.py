@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from podium.dsl.program import Program, Tool
 
-from .call import Handler, Offer
+from .call import Handler, Offer, Reply
 from .event import Event, Ordered
 from .guard import Lease
 from .ledger import Ledger
@@ -44,6 +44,10 @@ def _nothing(_: str) -> bool:
     return False
 
 
+def _no_reply(_: str) -> Reply | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """One run's doors. account: the name of the run's own account, the prefix of all others of the run.
@@ -57,6 +61,7 @@ class World:
     pausing: the same for budgets inside the run that pause, by account, while they are open. orders: those that
     the run has taken so far.
     offers: what a tool offers to models, where the run has not decided it yet. Raises CallError.
+    told: the reply that is recorded at an address, None where there is none.
     longer: each gives the run's own time so many more seconds; filled by the walk.
     lease: until when the rent of the run's models is held; without a rent it never ends.
     """
@@ -77,6 +82,7 @@ class World:
     )
     orders: Sequence[Ordered] = ()
     offers: Callable[[Tool], tuple[Offer, ...]] = NO_TOOLS.offers
+    told: Callable[[str], Reply | None] = _no_reply
 
     lease: Lease = field(default_factory=Lease)
 

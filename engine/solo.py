@@ -35,7 +35,7 @@ def act_alone(
 async def _act(here: Here, role: Role, value: Value, attempt: Attempt | None) -> Ended:
     before = attempt or (value if isinstance(value, Attempt) else None)
     view = view_of(here, role, value, before)
-    bench = bench_at(here, role) if role.tools else None
+    bench = bench_at(here, role, value=value) if role.tools else None
     ask, messages = partial(ask_model, here), messages_of(role, view)
     made = await act(ask, role, messages, turn_of(here, role), bench)
     if before is not None and "attempt" in role.takes:

@@ -195,6 +195,11 @@ class Nouns:
         """A role that makes one of many."""
         if self.maybe(2):
             return self.standard("roles", "merger")
+        if self.maybe(2):
+            own: dict[str, s.Expr] = {
+                "tools": t.listed(t.name("attempts")), "turns": t.number(3)
+            }  # fmt: skip
+            return self._own("looker", t.prompt("Join: {task.statement}"), **own)
         return self._own("joiner", t.prompt("Join: ", "{attempts|json|clip(300)}"))
 
     def _referee(self) -> s.Expr:

@@ -482,7 +482,7 @@ def test_the_standard_library_is_clean(name: str) -> None:
         ),
         ("agent -> f.refine(2)", "then(agent, repeat(agent))"),
         ("agent -> f.refine(2, until = score >= 1)", "then(agent, repeat(agent))"),
-        ("f.mixture_of_agents()", "then(parallel(agent), repeat(agent), agent)"),
+        ("f.mixture_of_agents()", "then(parallel(agent), repeat(parallel(agent)), agent)"),
         ("f.map_reduce(4) of agent", "then(foreach(agent), agent)"),
     ],
 )

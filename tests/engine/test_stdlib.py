@@ -1,14 +1,16 @@
 """The library written in the language: laid out, documented, without mistakes, and each of its examples run."""
 
+import re
 from importlib.resources import files
 
 import pytest
 import trio.testing
 
 from podium.dsl.compile import Choice, check, compile_run
-from podium.dsl.doc_text import examples, head
+from podium.dsl.doc import Entry, page_of
+from podium.dsl.doc_text import blocks, examples, head
 from podium.dsl.format import format_text
-from podium.dsl.library import MemoryLibrary
+from podium.dsl.library import MemoryLibrary, modules, standard
 from podium.dsl.parse import parse
 from podium.dsl.source import Source
 from podium.engine.call import ModelCall
@@ -37,6 +39,30 @@ def text(module: str) -> Source:
     return Source(module, (files("podium") / "stdlib" / module).read_text("utf-8"))
 
 
+FLOWS = [
+    entry
+    for name in modules()
+    for entry in page_of(standard(name), MemoryLibrary()).entries
+    if entry.kind == "flow"
+]
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda entry: entry.name)
+def test_a_flow_says_its_source_its_knobs_with_their_defaults_and_bounds_and_its_calls(
+    flow: Entry,
+) -> None:
+    listed = [part for part, is_code in blocks(flow.doc) if not is_code][-1]
+    source, knobs, calls = re.split(r"\n- (?=Knobs: |Calls: )", listed)
+    assert source.startswith("- Source: ")
+    assert calls.startswith("Calls: ")
+    said = " ".join(knobs.replace("`", "").split())
+    for one in flow.parameters:
+        assert one.type != "int", f"{one.name} has no bounds"
+        plain = one.default is not None and " " not in one.default
+        assert (f"{one.name} = {one.default}" if plain else f"{one.name}: ") in said
+    assert examples(flow.doc)
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_is_laid_out_documented_and_without_mistakes(module: str) -> None:
     source = text(module)
@@ -62,11 +88,38 @@ WALKS = {
         "2.debate/1.debater/1 2.debate/1.debater/2",
         "2.debate/2.debater/1 2.debate/2.debater/2",
     ],
+    "parallel(3) of roles.solver -> flows.debate -> vote": [
+        " ".join(f"1.parallel/{n}.solver" for n in (1, 2, 3)),
+        " ".join(f"2.debate/1.debater/{n}" for n in (1, 2, 3)),
+    ],
+    "flows.self_refine(2) of agent": [
+        "self_refine/1.agent",
+        *("self_refine/2.repeat/1.then/1.commentator", "self_refine/2.repeat/1.then/2.refiner"),
+        *("self_refine/2.repeat/2.then/1.commentator", "self_refine/2.repeat/2.then/2.refiner"),
+    ],
+    "parallel(2) of roles.solver -> roles.aggregator": [
+        "1.parallel/1.solver 1.parallel/2.solver",
+        "2.aggregator",
+    ],
+    "parallel(2) of roles.solver -> parallel(2) of roles.ranker": [
+        "1.parallel/1.solver 1.parallel/2.solver",
+        "2.parallel/1.ranker 2.parallel/2.ranker",
+    ],
+    "parallel(2) of roles.solver -> parallel of [same, roles.ranker] -> roles.chair": [
+        "1.parallel/1.solver 1.parallel/2.solver",
+        *("2.parallel/2.ranker", "3.chair"),
+    ],
+    "roles.solver -> roles.commentator": ["1.solver", "2.commentator"],
+    "roles.solver -> roles.commentator -> roles.refiner": [
+        "1.solver",
+        "2.commentator",
+        "3.refiner",
+    ],
     "agent -> flows.refine(2)": ["1.agent", "2.refine/1.reviser", "2.refine/2.reviser"],
     "agent -> flows.refine(2, until = passed)": ["1.agent"],
     "flows.mixture_of_agents(2, layers = 1)": [
         "mixture_of_agents/1.parallel/1.solver mixture_of_agents/1.parallel/2.solver",
-        "mixture_of_agents/2.repeat/1.debater/1 mixture_of_agents/2.repeat/1.debater/2",
+        " ".join(f"mixture_of_agents/2.repeat/1.parallel/{n}.merger" for n in (1, 2)),
         "mixture_of_agents/3.merger",
     ],
     "flows.map_reduce(3) of agent": [
@@ -143,12 +196,12 @@ WALKS = {
     ],
     "flows.aggregate(2) of agent": [
         "aggregate/1.parallel/1.agent aggregate/1.parallel/2.agent",
-        "aggregate/2.merger",
+        "aggregate/2.aggregator",
     ],
     "flows.council(2)": [
         "council/1.parallel/1.solver council/1.parallel/2.solver",
-        "council/2.parallel/2.reviewer/1 council/2.parallel/2.reviewer/2",
-        "council/3.merger",
+        "council/2.parallel/2.parallel/1.ranker council/2.parallel/2.parallel/2.ranker",
+        "council/3.chair",
     ],
     "flows.reflexion(2) of agent": ["reflexion/1.agent"],
     "flows.critique_loop(1)": [
@@ -248,11 +301,16 @@ def reply(call: ModelCall) -> Say:
     return Say(published or DECIDES.get(last, "4"))
 
 
+def shortened(address: str) -> str:
+    """The address of who asked; those with tools number their turns."""
+    return address.removeprefix("main/").removesuffix("/c1").removesuffix("/t1")
+
+
 async def walked(flow: str) -> tuple[Played, list[str]]:
     program = compile_run(Source("x.team", PROGRAM.format(flow)), MemoryLibrary(), Choice())[0]
     client = ScriptedClient(reply)
     played = await play(program, client)
-    return played, [c.address.removeprefix("main/").removesuffix("/c1") for c in client.seen]
+    return played, [shortened(c.address) for c in client.seen]
 
 
 @pytest.mark.anyio
@@ -285,7 +343,7 @@ async def scripted(flow: str, replies: dict[str, str]) -> list[str]:
 
     client = ScriptedClient(said)
     await play(program, client)
-    return [c.address.removeprefix("main/").removesuffix("/c1") for c in client.seen]
+    return [shortened(c.address) for c in client.seen]
 
 
 @pytest.mark.anyio
