@@ -69,13 +69,12 @@ SPLIT = Words(("pooled", "even"))
 USE = Words(("always", "final"))
 STYLE = Words(("discuss", "work"))
 SEES = either(Words(("board", "leaderboard", "own")), Setting("last"))
-TOOLS = ListOf(
-    either(
-        Words(("submit", "notes", "attempts", "shell", "read", "write", "edit", "python")),
-        Setting("submit"),
-        TOOL,
-    )
-)
+_WORKING = ("submit", "notes", "shell", "read", "write", "edit", "python")
+
+
+def _tools(words: tuple[str, ...]) -> Type:
+    return ListOf(either(Words(words), Setting("submit"), TOOL))
+
 
 RECORDS: Mapping[str, tuple[Spec, ...]] = {
     "price": (
@@ -129,7 +128,7 @@ _ROLE = (
     Spec("max_output", TOKENS, "The cap of a reply; default 2k tokens, of a CEO 512 tokens"),
     Spec(
         "tools",
-        TOOLS,
+        _tools(("attempts", *_WORKING)),
         "What the agent may call: `submit`, `submit(3)`, `notes`, `attempts` to look up those that it is given,"
         " functions of yours, `python(…)`, servers,"
         " `mcp(…)`, and on files of its own `read`, `write`, `edit`, and in the sandbox `shell` and `python`",
@@ -159,7 +158,7 @@ _TASK = (
     ),
     Spec("files", either(TEXT, ListOf(TEXT)), "A folder or files that belong to the problem"),
     Spec("style", STYLE, "How teams go about it", "discuss"),
-    Spec("tools", TOOLS, "Tools that agents may call for it"),
+    Spec("tools", _tools(_WORKING), "Tools that agents may call for it"),
 )
 _RUN = (
     Spec("flow", FLOW, "What runs", required=True),

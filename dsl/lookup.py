@@ -232,6 +232,8 @@ def astray(context: Context, expr: syntax.Expr, scope: Scope) -> None:
 
 
 def _belongs(name: str) -> str:
+    if name == "attempts":
+        return "a role's prompt and `tools`"
     if name in PROMPT_NAMES and name != "team":
         return "a role's prompt" if name != "round" else "prompts and conditions"
     if name in (*CONDITION_NAMES, *TEST_NAMES, "consensus", "accepted"):

@@ -31,14 +31,6 @@ def tools_of(context: Context, noun: Noun, got: Got) -> tuple[Tool, ...]:
         tool = _tool(context, value, got.at("tools"))
         if tool is None:
             continue
-        if tool.kind == "attempts" and noun.kind == "task":
-            context.error(
-                "E212",
-                "`attempts` shows an agent the attempts that it is given, and a task gives none",
-                got.at("tools"),
-                help="put it into the `tools` of the role that makes one answer of many",
-            )
-            continue
         if tool.name in found:
             context.error(
                 "E212",

@@ -132,7 +132,7 @@ async def test_a_later_life_is_told_the_same() -> None:
     [
         ("flow f = team(members = [joiner])", "has the tool `attempts`"),
         ("run other { task = sum  flow = joiner }", "a run begins with a Task"),
-        ('task t { statement = "x"  tools = [attempts] }', "a task gives none"),
+        ('task t { statement = "x"  tools = [attempts] }', "only in a role's prompt and `tools`"),
     ],
 )
 def test_attempts_are_looked_up_only_where_there_are_any(written: str, message: str) -> None:
