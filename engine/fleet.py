@@ -18,7 +18,7 @@ from podium.dsl.model import Limits
 
 from .call import CallError, Outage, Replica
 from .clients.gauges import Load
-from .placing import bound, choose, mark
+from .placing import Homes, choose, mark, may_keep, share_of
 from .quick import quick
 from .rates import Window
 from .site import CLOSED_S, Site
@@ -129,6 +129,7 @@ class Fleet:
         self._windows: dict[tuple[str, frozenset[Place], int, float], Window] = {}
         self._spots: dict[Replica, Spot] = {}
         self._groups: OrderedDict[tuple[str, str], Spot] = OrderedDict()
+        self._homes = Homes()
         self._working_on: list[tuple[float, int, Seats]] = []
         self._drained: dict[str, None] = {}
 
@@ -200,7 +201,7 @@ class Fleet:
         if wish.avoid is not None:
             site = self._spots[wish.avoid].site
             open_spots = [spot for spot in open_spots if spot.site is not site] or open_spots
-        return self._choose(pool, (wish.model, wish.group), open_spots, wish.prefix)
+        return self._choose(pool, wish, open_spots, now)
 
     def place(self, wish: Wish, now: float) -> Replica | None:
         """The replica that `where` finds, its slot taken; None where none is free now."""
@@ -215,6 +216,8 @@ class Fleet:
             self._groups.move_to_end(key)
             if len(self._groups) > GROUPS:
                 self._groups.popitem(last=False)
+        if wish.prefix:
+            self._homes.use(spot.cache, wish.prefix, now)
         for window, amount in ((pool.calls, 1), (pool.tokens, wish.tokens)):
             if window is not None:
                 window.take(amount, now)
@@ -238,14 +241,15 @@ class Fleet:
         calls = now if pool.calls is None else pool.calls.opens_at(1, now)
         return max(calls, now if pool.tokens is None else pool.tokens.opens_at(tokens, now))
 
-    def _choose(self, pool: Pool, key: tuple[str, str], spots: list[Spot], prefix: int) -> Spot:
+    def _choose(self, pool: Pool, wish: Wish, spots: list[Spot], now: float) -> Spot:
         if len(pool.spots) == 1:
             return spots[0]
-        last = self._groups.get(key) if key[1] else None
-        share = bound(pool.there)
-        if last is None or last not in spots or last.inflight + 1 > share * last.limit + 1:
-            last = choose(spots, prefix, share)
-        return last
+        last = self._groups.get((wish.model, wish.group)) if wish.group else None
+        share, prefix = share_of(pool.there), wish.prefix
+        if last is not None and last in spots and may_keep(last, share):
+            return last
+        warm = [s for s in spots if self._homes.has(s.cache, prefix, now)] if prefix else []
+        return choose(spots, warm, prefix, share)
 
     def give_back(self, replica: Replica, now: float = -inf) -> None:
         """The slot is free again; where the call was broken off now, once the server notices that."""

@@ -49,6 +49,27 @@ def test_a_group_stays_where_it_was() -> None:
         assert places.place(Wish("m", group, 1), 1.0) == first[group]
 
 
+def test_a_prefix_goes_where_it_was_read_until_that_replica_was_down() -> None:
+    places = fleet(*(replica(i, inflight=32) for i in range(4)))
+    wish = Wish("m", "", 1, prefix=7)
+    home = places.place(wish, 0.0)
+    assert home is not None
+    crowd = [places.place(Wish("m", "", 1), 0.0) for _ in range(7)]
+    second = places.place(wish, 0.0)
+    assert second == home  # as busy as the others, and warm
+    places.drain(home.name)
+    other = places.place(wish, 1.0)
+    assert other not in (home, None)
+    places.undrain(home.name)
+    places.answered(home, 2.0)
+    places.failed(home, CallError("unreachable", "no"), 2.0)
+    places.answered(home, 3.0)
+    for done in (home, home, other, *crowd):
+        assert done is not None
+        places.give_back(done)
+    assert places.place(wish, 3.0) == other  # its cache is there; what the first one had is gone
+
+
 @given(
     st.lists(st.tuples(st.sampled_from("aaab"), st.booleans()), max_size=60),
     st.integers(1, 5),
