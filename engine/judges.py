@@ -16,7 +16,7 @@ from podium.dsl.program import Role, Verifier
 
 from .agent import act, attempt_view, messages_of
 from .ask import ask_model
-from .call import BudgetExhausted, CallError, ModelCall, ModelReply, digest
+from .call import BudgetExhausted, CallError, ModelCall, ModelReply
 from .clients.loose import mapping
 from .turns import turn_of, view_of
 from .value import Attempt, Json, Many, Verdict
@@ -89,7 +89,7 @@ def _baseline(here: Here, verifier: Verifier) -> Attempt:
 async def _asked(
     here: Here, attempt: Attempt, pair: Attempt | None, verifier: Verifier, opinion: _Opinion
 ) -> Verdict:
-    name = verifier.name + _told_apart(here, verifier)
+    name = here.walk.called(verifier, here.task)
     place = replace(here, address=f"{attempt.address}/v.{name}/{opinion.mark}")
     both = () if pair is None else (pair, attempt) if opinion.flipped else (attempt, pair)
     view = {
@@ -105,11 +105,6 @@ async def _asked(
             "verifier", f"{opinion.role.name} gave no verdict: {error.message}"
         ) from error
     return _read(made.answer, opinion)
-
-
-def _told_apart(here: Here, verifier: Verifier) -> str:
-    """Nothing for the task's own; others may have the same name, and judge the same attempts."""
-    return "" if verifier == here.task.verify else f".{digest(dict(verifier.args))[:8]}"
 
 
 async def _ask(place: Here, call: ModelCall) -> ModelReply:

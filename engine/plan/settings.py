@@ -135,15 +135,16 @@ def _stop(passes: int | None) -> str:
 
 
 def _role(models: Models, role: Role, model: str | None) -> dict[str, Json]:
-    """Whom a role is asked on, and how long its reply may be, in tokens."""
+    """Whom a role is asked on, how long its reply may be, in tokens, and what it has to work with."""
     asking = models.of(role, model)
-    return {
+    found: dict[str, Json] = {
         "model": role.model or model or models.program.default_model,
         "context": asking.window,
         "max_output": cap_of(role, asking.window),
-        "turns": role.turns,
-        **({"tools": _tools(role), "when_full": role.context} if role.tools else {}),
     }
+    if role.tools:  # without, an agent is asked once
+        found |= {"tools": _tools(role), "turns": role.turns, "when_full": role.context}
+    return found
 
 
 def _tools(role: Role) -> list[Json]:

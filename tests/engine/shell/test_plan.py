@@ -175,12 +175,22 @@ def test_every_default_in_force_is_shown(folder: Path) -> None:
         "  main/1.parallel: stop none, need 1, split pooled, inflight all, migrate none",
         "  main/1.parallel/1-3.team: rounds 2, order together, sees board, style discuss, "
         "until score >= 0.5, recruit none, cycles 1, execute none, evaluate none, claims none, compat none",
-        "    members 2 x agent (model fast, max_output 1,000 tokens, turns 20)",
-        "    ceo adaptive ceo (model fast, max_output 512 tokens, turns 20, "
+        "    members 2 x agent (model fast, max_output 1,000 tokens)",
+        "    ceo adaptive ceo (model fast, max_output 512 tokens, "
         "sets assignment and direction and effort and size and stop)",
         "  main/2.best: by the task's verifier",
         "Hosts: models.example",
     ]
+
+
+def test_turns_are_shown_of_agents_with_tools_alone(folder: Path) -> None:
+    role = 'role worker { prompt = """Go."""  tools = [notes] }\n'
+    (folder / "chief.team").write_text(
+        PAID.replace("team(2, rounds = 1)", "team(members = [agent, worker], rounds = 1)") + role
+    )
+    shown = planned("chief.team", "main").stdout
+    assert "1 x agent (model fast, max_output 1,000 tokens)" in shown
+    assert "max_output 1,000 tokens, tools notes, turns 20, when_full keep)" in shown
 
 
 def test_the_json_says_where_parameters_come_from_and_what_is_touched(folder: Path) -> None:
