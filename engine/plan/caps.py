@@ -46,7 +46,8 @@ UNBOUND = Caps()
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a part stands. caps: what all budgets around allow; nearest: of each dimension the nearest budget,
-    which is what a share is of; own: of the nearest account alone. goes_round: in a repeat, whose rounds count."""
+    which is what a share is of; own: of the nearest account alone. goes_round: in a repeat, whose rounds
+    count. branch: in one of several that share a budget."""
 
     address: str
     topic: Topic
@@ -54,6 +55,7 @@ class Place:
     nearest: Caps = UNBOUND
     own: Caps = UNBOUND
     goes_round: bool = False
+    branch: bool = False
 
     def at(self, segment: str) -> "Place":
         return replace(self, address=f"{self.address}/{segment}") if segment else self

@@ -42,6 +42,7 @@ from .caps import binding as bound_by
 from .judges import judged, judges_of
 from .nodes import Node, merged
 from .rents import Rents, rents_of
+from .shares import Small, small
 from .teams import everyone
 from .texts import Given, Topic, evidence_of, known
 from .tree import Walk
@@ -54,7 +55,7 @@ _LARGE = 5_000  # seats times rounds of a team: its worst holds are not added up
 class Plan:
     """root: the flow, for any one of the run's tasks. assumed: models planned with a window that nobody told.
 
-    rents: of the run's models, which are in the total and in no part.
+    rents: of the run's models, which are in the total and in no part. small: even parts that are too small.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Plan:
     binding: Binding | None
     assumed: tuple[str, ...]
     rents: Rents | None = None
+    small: tuple[Small, ...] = ()
 
 
 def plan(program: Program) -> Plan:
@@ -76,7 +78,8 @@ def plan(program: Program) -> Plan:
     rents = rents_of(program, place.caps)
     if rents is not None:
         total = total.plus(rents.amounts)
-    root = replace(reduce(merged, rows), count=len(rows)).clipped()
+    whole = replace(reduce(merged, rows), count=len(rows))
+    root = whole.clipped()
     inner = (node.binding for _, node in root.walk() if node.binding is not None)
     return Plan(
         program.name,
@@ -88,6 +91,7 @@ def plan(program: Program) -> Plan:
         bound_by(program.name, place.own, total) or next(inner, None),
         tuple(sorted(models.assumed)),
         rents,
+        tuple(small(whole)),
     )
 
 

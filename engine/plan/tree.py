@@ -53,7 +53,8 @@ class Walk:
     def row(self, topic: Topic, place: Place) -> Node:
         """The whole flow for one task."""
         flow = self.models.program.flow
-        place = replace(place.at(segment(flow)), topic=topic)
+        several = self.models.program.split == "even" and len(self.models.program.tasks) > 1
+        place = replace(place.at(segment(flow)), topic=topic, branch=several)
         return self._kept(self._made(flow, place, _NONE))
 
     def _node(self, flow: Flow, place: Place, given: Given, count: int = 1) -> Node:
@@ -189,6 +190,10 @@ class Walk:
     def _parallel(self, flow: Parallel, place: Place, given: Given) -> Node:
         children: list[Node] = []
         first = 1
+        if self.models.program.split == "even" and not place.branch:
+            flow = replace(
+                flow, split="even"
+            )  # of the run's budget, between the outermost branches
         if flow.migrate is not None:
             teams = (_bare(branch.flow) for branch in flow.branches)
             texts = [
@@ -196,7 +201,7 @@ class Walk:
             ]
             given = replace(given, often=flow.migrate, theirs=max(texts, default=0))
         for branch in flow.branches:
-            here = place.at(numbered(first, branch.count, branch.flow))
+            here = replace(place.at(numbered(first, branch.count, branch.flow)), branch=True)
             children.append(self._node(branch.flow, here, given, branch.count))
             first += branch.count
         total = NOTHING
@@ -223,7 +228,7 @@ class Walk:
 
     def _lift(self, flow: Lift, inner: Flow, place: Place, given: Given) -> Node:
         one = replace(given, width=min(1, given.width))
-        here = place.at(numbered(1, given.width, inner))
+        here = replace(place.at(numbered(1, given.width, inner)), branch=True)
         child = self._node(inner, here, one, given.width)
         total = child.amounts.times(given.width).at_least(child.amounts)
         gives = replace(child.gives, width=child.gives.width * given.width)
@@ -287,7 +292,7 @@ class Walk:
         part = reply(by.gives.text).plus(Size(0, 0, 16))  # a number may be written out longer
         name = f"{place.topic.name}.{flow.max}"
         topic = Topic(name, None, part, place.topic.evidence, judges=place.topic.judges)
-        here = replace(place.at(numbered(1, flow.max, flow.flow)), topic=topic)
+        here = replace(place.at(numbered(1, flow.max, flow.flow)), topic=topic, branch=True)
         alone = Given(peak=by.gives.peak, structured=True)
         child = self._node(flow.flow, here, alone, flow.max)
         total = by.amounts.plus(child.amounts.times(flow.max).at_least(child.amounts))

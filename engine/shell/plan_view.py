@@ -127,6 +127,13 @@ def bound(binding: Binding) -> str:
     return f"the {name} of {binding.address} ({limit})"
 
 
+def amount(dimension: str, number: int) -> str:
+    """`$0.50`, `10k tokens`, `1 call`."""
+    if dimension == "usd":
+        return show_usd(number)
+    return show_calls(number) if dimension == "calls" else f"{show_count(number)} tokens"
+
+
 # --- below the tree --------------------------------------------------------------------------------
 
 
@@ -139,6 +146,12 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
         yield f"Binding budget: {bound(planned.binding)}."
     else:
         yield "No budget binds: all that is planned fits."
+    for one in planned.small:
+        yield (
+            f"Too small: an even part at {one.address} is {amount(one.dimension, one.part)}, and"
+            f" {one.branch.removeprefix(one.address + '/')} needs about"
+            f" {amount(one.dimension, one.needs)}; it would end in the midst of its work."
+        )
     yield f"One after another: {show_calls(planned.depth)} at most."
     if cached := from_cache(planned.total):
         yield cached
