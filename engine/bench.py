@@ -132,17 +132,25 @@ class NodeBench:
     def _attempt(self, arguments: Mapping[str, Json], address: str) -> Attempt | Unreadable:
         if self.role.output is None:
             text = str(arguments["answer"]).strip()
-            return Attempt(text, text, address) if text else Unreadable("the answer is empty")
+            if not text:
+                return Unreadable("the answer is empty")
+            return Attempt(text, text, address, tree=self.tree)
         text = canonical(arguments).decode()
         answer = parse(self.role.output, text)
-        return answer if isinstance(answer, Unreadable) else Attempt(answer, text, address)
+        if isinstance(answer, Unreadable):
+            return answer
+        return Attempt(answer, text, address, tree=self.tree)
 
 
 def bench_at(
-    here: Here, role: Role, desk: Desk | None = None, value: Value | None = None
+    here: Here,
+    role: Role,
+    desk: Desk | None = None,
+    value: Value | None = None,
+    files: str = "",
 ) -> NodeBench:
-    """The tools of an agent of role at here, a team's member if it has a desk. value: what it was given. Raises
-    CallError("tool") where a tool is not there."""
+    """The tools of an agent of role at here, a team's member if it has a desk. value: what it was given. files:
+    the tree that its folder begins with. Raises CallError("tool") where a tool is not there."""
     sets: dict[str, Tool] = {}
     offered: list[Offer] = []
     room = 0
@@ -155,7 +163,8 @@ def bench_at(
             sets[offer.name] = tool
             offered.append(offer)
     known = Trails(attempts_of(value), here.world.told)
-    return NodeBench(here, role, sets, tuple(offered), room, desk, known)
+    tree = files if any(tool.kind in SANDBOXED for tool in role.tools) else ""
+    return NodeBench(here, role, sets, tuple(offered), room, desk, known, tree)
 
 
 def times_of(tool: Tool) -> int:

@@ -90,6 +90,7 @@ class VerifierCall:
     """Judge answer (the attempt's parsed answer, text its raw reply) with verifier, for task. Costs $0.
 
     measure: which measurement of the same content it is, where the verifier's scores are random.
+    tree: the attempt's files, where the verifier is one that reads them.
     """
 
     address: str
@@ -99,6 +100,7 @@ class VerifierCall:
     answer: Json
     text: str
     measure: int = 1
+    tree: str = ""
 
 
 @quick(frozen=True, slots=True)
@@ -449,7 +451,8 @@ def _digest_of(call: Call) -> str:
                 }
             )
         case VerifierCall():
-            again = {"measure": call.measure} if call.measure > 1 else {}
+            again: dict[str, Json] = {"measure": call.measure} if call.measure > 1 else {}
+            again |= {"tree": call.tree} if call.tree else {}
             return digest(
                 {
                     "verifier": [call.verifier.kind, dict(call.verifier.args)],

@@ -146,12 +146,13 @@ class Scored:
 
 @quick(frozen=True, slots=True)
 class Improved:
-    """The run's best attempt so far."""
+    """The run's best attempt so far. tree: its files, as of Attempt."""
 
     address: str
     score: float | None
     passed: bool | None
     answer: Any
+    tree: str = ""
 
 
 @quick(frozen=True, slots=True)
@@ -177,7 +178,8 @@ class Measured:
 
 @quick(frozen=True, slots=True)
 class TaskEnded:
-    """One of a run's several tasks: how it ended, as of a run of it alone. address: what its nodes' begin with."""
+    """One of a run's several tasks: how it ended, as of a run of it alone. address: what its nodes' begin with.
+    tree: the files of its answer, as of Attempt."""
 
     address: str
     task: str
@@ -186,6 +188,7 @@ class TaskEnded:
     answer: Any
     score: float | None
     passed: bool | None
+    tree: str = ""
 
 
 @quick(frozen=True, slots=True)
@@ -238,7 +241,8 @@ class Rented:
 
 @quick(frozen=True, slots=True)
 class RunEnded:
-    """outcome as of the whole run; resumable: it can be taken up again."""
+    """outcome as of the whole run; resumable: it can be taken up again. trees: the files of its answers, as of
+    Attempt, one for each task; nothing where no answer has files."""
 
     outcome: str
     reason: str
@@ -247,6 +251,7 @@ class RunEnded:
     score: float | None
     passed: bool | None
     seconds: float
+    trees: tuple[str, ...] = ()
 
 
 Event = (
@@ -357,6 +362,8 @@ def from_body(kind: str, values: Mapping[str, Any]) -> Event:
         plain["messages"] = tuple(plain["messages"])
     if "flags" in plain:
         plain["flags"] = tuple(plain["flags"])
+    if "trees" in plain:
+        plain["trees"] = tuple(plain["trees"])
     return KINDS[kind](**plain)
 
 

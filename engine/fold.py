@@ -105,12 +105,13 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The run's best attempt so far."""
+    """The run's best attempt so far. tree: its files, as of Attempt."""
 
     address: str
     answer: Any
     score: float | None
     passed: bool | None
+    tree: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ class Fold:
     busy: the branch in which something was done last.
     flags: of the attempts that have some, by address. unflagged: the best attempt without one, where `best` has
     one. measured: the finalists whose scores are random, by address. tasks: of a run of several those that ended.
+    verifiers: what the verifiers of the run's tasks are called; nobody's where that is not known.
     sandbox: where programs were started; NO_SANDBOX where that was so in any of its lives.
     ended: None while the run is live.
     """
@@ -162,6 +164,7 @@ class Fold:
     )
     _fates: Fates = field(default_factory=Fates)
     rented: frozenset[str] = frozenset()
+    verifiers: frozenset[str] = frozenset()
     _before_s: float = 0.0
     _began: float | None = None
     _last: float = 0.0
@@ -210,8 +213,8 @@ class Fold:
                     self.sandbox = sandbox or self.sandbox
             case Scored():
                 self._score(event)
-            case Improved():
-                self.best = Best(event.address, event.answer, event.score, event.passed)
+            case Improved(tree=tree):
+                self.best = Best(event.address, event.answer, event.score, event.passed, tree)
             case Unflagged():
                 self.unflagged = Best(event.address, event.answer, event.score, event.passed)
             case Measured():
@@ -442,9 +445,10 @@ class Fold:
 
 
 def fold_for(program: Program) -> Fold:
-    """An empty fold that knows which prices are unknown, and the direction of the program's task."""
+    """An empty fold that knows which prices are unknown, and direction and verifiers of the program's tasks."""
     better = program.tasks[0].better if program.tasks else "higher"
-    return Fold(unpriced(program), better, rented=rented(program))
+    own = frozenset(task.verify.name for task in program.tasks if task.verify is not None)
+    return Fold(unpriced(program), better, rented=rented(program), verifiers=own)
 
 
 def fold(events: Iterable[Stamped], unpriced: frozenset[str] = frozenset()) -> Fold:

@@ -202,18 +202,26 @@ class Run:
         outcome = outcome_of(end.outcome, end.reason, self.named)
         answers = end.answer if len(self.program.tasks) > 1 else [end.answer]
         verdict = Verdict(end.score, end.passed)
+        trees = end.trees or [""] * len(answers)
         attempts = tuple(
-            None if answer is None else Attempt(answer, _text(answer), "", verdict)
-            for answer in answers
+            None if answer is None else Attempt(answer, _text(answer), "", verdict, tree=tree)
+            for answer, tree in zip(answers, trees, strict=True)
         )
-        result = RunResult(
-            self.id, outcome, end.resumable, attempts, end.seconds, self.path, self.folded
-        )
-        self.finish(result, None)
+        self.finish(End(outcome, attempts), end)
 
-    def finish(self, result: RunResult, error: Exception | None) -> None:
-        """Let those who wait for the result have it."""
-        self._result, self._error = result, error
+    def finish(self, end: "End", event: RunEnded) -> None:
+        """Let those who wait for the result have it. event: what was recorded of the end."""
+        self._result = RunResult(
+            self.id,
+            end.outcome,
+            event.resumable,
+            end.attempts,
+            event.seconds,
+            self.path,
+            self.folded,
+            self.store.blob,
+        )
+        self._error = end.error
         self._ended.set()
 
 
@@ -400,10 +408,7 @@ async def _close(run: Run, journal: Journal, end: End, seconds: float) -> None:
         event = _last_event(run, end, seconds, resumable=True)
     finally:
         await journal.close()
-        result = RunResult(
-            run.id, end.outcome, event.resumable, end.attempts, seconds, run.path, run.folded
-        )
-        run.finish(result, end.error)
+        run.finish(end, event)
 
 
 def _is_resumable(journal: Journal, end: End) -> bool:

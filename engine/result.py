@@ -1,7 +1,7 @@
 """The end of a run, as an embedding program sees it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from podium.dsl.program import Program
@@ -10,6 +10,11 @@ from .event import RunEnded, Stamped
 from .fold import Fold
 from .outcome import Named, Outcome, reason, word
 from .value import Attempt, Json
+from .workspace import read
+
+
+def _nothing(name: str) -> str:
+    raise KeyError(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +22,7 @@ class RunResult:
     """attempts: the answer, one for each task of the run; None where a task got none.
 
     folded: what every node did and cost. resumable: `Engine.resume` can take the run up again.
-    seconds: live time over all lives of the run.
+    seconds: live time over all lives of the run. kept: a text of the store, by its name.
     """
 
     run: str
@@ -27,6 +32,19 @@ class RunResult:
     seconds: float
     store: Path
     folded: Fold
+    kept: Callable[[str], str] = field(default=_nothing, repr=False, compare=False)
+
+    @property
+    def artifacts(self) -> Mapping[str, bytes]:
+        """The files of the first task's answer, by path within its folder. As `files_of` reads them."""
+        return {} if self.attempt is None else self.files_of(self.attempt)
+
+    def files_of(self, attempt: Attempt) -> Mapping[str, bytes]:
+        """The files of an attempt, by path; none where it came without. Read from the store, so while the engine
+        is open. Raises StoreError."""
+        if not attempt.tree:
+            return {}
+        return {path: file.data for path, file in read(self.kept(attempt.tree)).items()}
 
     @property
     def attempt(self) -> Attempt | None:
@@ -49,6 +67,7 @@ def end_of(
     scores = [attempt.score for attempt in there if attempt.score is not None]
     judged = any(attempt.verdict is not None for attempt in there)
     passed = len(there) == len(attempts) and all(attempt.passed for attempt in there)
+    trees = tuple("" if a is None else a.tree for a in attempts)
     answers: list[Json] = [None if a is None else a.answer for a in attempts]
     return RunEnded(
         word(outcome),
@@ -58,6 +77,7 @@ def end_of(
         sum(scores) / len(scores) if scores else None,
         passed if judged else None,
         seconds,
+        trees if any(trees) else (),
     )
 
 

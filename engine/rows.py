@@ -94,6 +94,7 @@ def _ended(world: World, name: str, task: Task, result: Result) -> TaskEnded:
         None if value is None else value.answer,
         None if verdict is None else verdict.score,
         None if verdict is None else verdict.passed,
+        "" if value is None else value.tree,
     )
 
 

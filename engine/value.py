@@ -36,6 +36,7 @@ class Attempt:
 
     address: of the node that made it. before: the attempt this one revises, without its own before.
     cut: the reply ended at its cap, so that only a verifier can make it a success.
+    tree: the files that come with it, by the name of the text that has them (`workspace`); empty where none do.
     """
 
     answer: Json
@@ -44,6 +45,7 @@ class Attempt:
     verdict: Verdict | None = None
     before: "Attempt | None" = None
     cut: bool = False
+    tree: str = ""
 
     @property
     def score(self) -> float | None:

@@ -23,6 +23,9 @@ from .reduce import attempts_of, rank, settled, top
 from .value import Attempt, Json, Many, Value, Verdict
 from .walk import Ended, Failure, Here, ending, no_room
 
+# Verifiers that are given an attempt's files with it.
+READERS = frozenset({"python", "command", "http"})
+
 
 async def judge(here: Here, attempt: Attempt, by: Verifier | None = None) -> Attempt:
     """attempt with its verdict by the verifier (the task's, if none is named). Raises as `ask` does."""
@@ -55,7 +58,8 @@ async def verdict_on(here: Here, attempt: Attempt, verifier: Verifier, measure: 
     name = here.walk.called(verifier, here.task)
     address = f"{attempt.address}/v.{name}{again}"
     content = attempt.answer, attempt.text
-    call = VerifierCall(address, here.account, verifier, here.task, *content, measure)
+    tree = attempt.tree if verifier.kind in READERS else ""
+    call = VerifierCall(address, here.account, verifier, here.task, *content, measure, tree)
     key = request_digest(call)
     async with here.walk.judging.setdefault(key, anyio.Lock()):
         if key not in here.walk.verdicts:
@@ -90,10 +94,11 @@ async def _on_parts(
 def _note(here: Here, judged: Attempt, verifier: Verifier) -> None:
     verdict = judged.verdict
     assert verdict is not None
-    if (judged.address, verifier.name) not in here.walk.scored:
-        here.walk.scored.add((judged.address, verifier.name))
+    name = here.walk.called(verifier, here.task)
+    if (judged.address, name) not in here.walk.scored:
+        here.walk.scored.add((judged.address, name))
         said = verdict.score, verdict.passed, verdict.valid, verdict.flags
-        here.recorder.emit(Scored(judged.address, verifier.name, *said))
+        here.recorder.emit(Scored(judged.address, name, *said))
     if verifier == here.task.verify:
         for guard in here.guards:
             if judged.address in guard.attempts:
@@ -107,7 +112,7 @@ def _improve(here: Here, judged: Attempt) -> None:
     is_other = not _has_flag(judged) and _is_better(here, judged, walk.unflagged)
     if is_best:
         walk.best = judged
-        here.recorder.emit(Improved(*_told(judged)))
+        here.recorder.emit(Improved(*_told(judged), judged.tree))
     if is_other:
         walk.unflagged = judged
     flagged = walk.best is not None and _has_flag(walk.best)
@@ -170,7 +175,7 @@ def _correct(here: Here, chosen: Sequence[Attempt]) -> None:
         return
     new = max(chosen, key=lambda one: rank(one.verdict, here.task.better))
     here.walk.best = new
-    here.recorder.emit(Improved(*_told(new)))
+    here.recorder.emit(Improved(*_told(new), new.tree))
 
 
 async def judge_all(

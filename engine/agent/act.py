@@ -100,8 +100,9 @@ async def act(
         reply, messages = found
     else:
         reply = await ask(call_of(role, messages, turn, 1))
+    tree = "" if bench is None else bench.tree
     if role.output is None:
-        return _free(reply, turn)
+        return _free(reply, turn, tree)
     answer, declared = parse(role.output, reply.text), failure_value(role.output)
     if isinstance(answer, Unreadable):
         tools, segment = ((), "c2") if bench is None else (bench.offers, "again")
@@ -117,17 +118,17 @@ async def act(
         if declared is None:
             raise CallError("reply", f"the reply cannot be read: {answer.why}")
         answer = declared
-    return _attempt(answer, reply, turn)
+    return _attempt(answer, reply, turn, tree)
 
 
-def _free(reply: ModelReply, turn: Turn) -> Attempt:
+def _free(reply: ModelReply, turn: Turn, tree: str) -> Attempt:
     if not reply.text.strip():
         raise CallError("reply", f"the reply is empty (it ended with {reply.finish!r})")
-    return _attempt(reply.text.strip(), reply, turn)
+    return _attempt(reply.text.strip(), reply, turn, tree)
 
 
-def _attempt(answer: Json, reply: ModelReply, turn: Turn) -> Attempt:
-    return Attempt(answer, reply.text, turn.address, cut=reply.finish != "stop")
+def _attempt(answer: Json, reply: ModelReply, turn: Turn, tree: str) -> Attempt:
+    return Attempt(answer, reply.text, turn.address, cut=reply.finish != "stop", tree=tree)
 
 
 def _work(ask: Ask, role: Role, turn: Turn, bench: Bench) -> Work:

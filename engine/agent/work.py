@@ -42,7 +42,7 @@ class Bench(Protocol):
     """An agent's tools, and what they came to. Made anew for each agent, and used by it alone.
 
     given: the best of what was submitted, None where nothing was. is_done: what was submitted passed.
-    notes: the agent's own, as it is shown them.
+    notes: the agent's own, as it is shown them. tree: its files, as of Attempt.
     """
 
     @property
@@ -56,6 +56,9 @@ class Bench(Protocol):
 
     @property
     def notes(self) -> str: ...
+
+    @property
+    def tree(self) -> str: ...
 
     async def use(self, call: ToolCall, address: str) -> str:
         """What came of a call that fits its offer; what went wrong in the tool too is told so."""
