@@ -76,8 +76,11 @@ def plan(program: Program) -> Plan:
     models = Models(program)
     place, total, rows = _walked(models, program, cautious=cautious)
     rents = rents_of(program, place.caps)
+    binding = _binding(program, place, total, rents)
     if rents is not None:
         total = total.plus(rents.amounts)
+    # All tasks run side by side, but for those that wait for an even part.
+    together = sum if program.split == "even" else max
     whole = replace(reduce(merged, rows), count=len(rows))
     root = whole.clipped()
     inner = (node.binding for _, node in root.walk() if node.binding is not None)
@@ -85,14 +88,24 @@ def plan(program: Program) -> Plan:
         program.name,
         root,
         sum(row.agents for row in rows),
-        sum(row.depth for row in rows),
+        together(row.depth for row in rows),
         place.caps.clip(total),
         place.caps.seconds if rents is None else rents.seconds,
-        bound_by(program.name, place.own, total) or next(inner, None),
+        binding or next(inner, None),
         tuple(sorted(models.assumed)),
         rents,
         tuple(small(whole)),
     )
+
+
+def _binding(program: Program, place: Place, total: Amounts, rents: Rents | None) -> Binding | None:
+    """Which of the run's own limits binds. total: without rent, which takes all dollars where nothing ends it."""
+    own = place.own
+    if rents is None:
+        return bound_by(program.name, own, total)
+    if own.usd is not None and rents.timed is None and not program.by:
+        return Binding(program.name, "usd", own.usd)
+    return bound_by(program.name, own, total.plus(rents.wanted))
 
 
 def _topics(program: Program) -> Iterator[tuple[str, Topic]]:

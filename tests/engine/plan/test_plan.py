@@ -185,6 +185,7 @@ def test_tasks_of_a_set_are_added_up_and_shown_as_one() -> None:
     apart = [plan(replace(made, tasks=(task,))).total for task in tasks]
     assert whole.total.tokens.most == sum(one.tokens.most for one in apart)
     assert whole.root.amounts.tokens.most == max(one.tokens.most for one in apart)
+    assert whole.depth == 1  # they run side by side
 
 
 @pytest.mark.parametrize("order", ["together", "in_turn", "solver_first", "solver_last"])
