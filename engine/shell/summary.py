@@ -258,8 +258,10 @@ def one_agent(folded: Fold) -> str:
 
 
 def single_scores(folded: Fold) -> list[float]:
-    """Scores of attempts made by one agent, alone or as a team's member, in the order of judging."""
-    judged = folded.scores.values()
+    """Scores of attempts made by one agent, alone or as a team's member, in the order of judging: those by the
+    task's verifier, where it is known which that is. Others, named by `by =`, are of another scale."""
+    own = folded.verifiers
+    judged = [one for (_, name), one in folded.scores.items() if not own or name in own]
     return [one.score for one in judged if one.by == "agent" and one.score is not None]
 
 

@@ -86,6 +86,19 @@ async def test_a_judge_sees_answer_and_rubric_and_its_score_decides(tmp_path: Pa
     assert asked[0].schema is not None
 
 
+async def test_two_judges_of_one_name_are_told_apart_in_their_calls_and_in_their_scores(
+    tmp_path: Path,
+) -> None:
+    client = ScriptedClient(says)
+    kinder = 'best(by = judge(by = referee, rubric = "Is it short?"))'
+    result = await to_end(
+        tmp_path, client, text(flow=f"parallel(2) of writer -> top(2) -> {kinder}")
+    )
+    places = {call.address.split("/")[-3] for call in judging(client)}
+    assert places == {"v.judge", "v.judge.of2"}
+    assert {name for _, name in result.folded.scores} == {"judge", "judge.of2"}
+
+
 async def test_a_panel_is_the_mean_of_its_members(tmp_path: Path) -> None:
     client = ScriptedClient(says)
     result = await to_end(tmp_path, client, text("panel(by = [2 of referee])"))

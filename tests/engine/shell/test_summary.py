@@ -138,6 +138,14 @@ def test_one_agent_is_what_members_and_lone_agents_scored_not_what_teams_did() -
     assert one_agent(fold) == "One agent scored 4.2 on average, spread 2.8 (n = 5)."
 
 
+def test_the_scores_of_a_verifier_that_a_step_names_are_not_mixed_with_the_tasks() -> None:
+    fold = Fold(verifiers=frozenset({"tests"}))
+    judged = [Scored("main/x", "tests", 9.0, None), Scored("main/x", "style", 0.5, None)]
+    for number, event in enumerate([NodeStarted("main/x", "agent", "x"), *judged]):
+        fold.add(Stamped(number, 0.0, event))
+    assert single_scores(fold) == [9.0]
+
+
 def test_one_score_has_no_spread_and_none_is_said_plainly() -> None:
     one = folded(NodeStarted("main/x", "agent", "x"), Scored("main/x", "tests", 9.0, None))
     assert one_agent(one) == "One agent scored 9 (n = 1)."
