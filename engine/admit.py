@@ -4,11 +4,11 @@
 hand and nobody waits with a slot in hand, so there is no deadlock and nothing idle is held.
 
 A call waits in one of three places. In its pool (of a model, a verifier or a tool) it waits for a slot: first
-comes the account above runs that was served least, of its runs the least served one, then its team and
-its node, whose own calls come in order of arrival. Pools whose models stand on the same servers take turns
-in the same way. In the line of the account that refused it, a call waits for money: first come, first
-served. Behind a call that begins as it does it waits for that to have been read, as
-`leading` has it. A change wakes the places it concerns and no others.
+comes the account above runs that was served least, of its runs the least served one, then its team, whose turn is
+for all of it that waits, and its node, whose own calls come in order of arrival. Pools whose models stand on the
+same servers take turns in the same way. In the line of the account that refused it, a call waits for money: first
+come, first served. Behind a call that begins as it does it waits for that to have been read, as `leading` has it.
+A change wakes the places it concerns and no others.
 
 Long because the pure decision and the door that waits for it share every field of the queue.
 """
@@ -61,6 +61,10 @@ class Waiting:
 
     def __lt__(self, other: "Waiting") -> bool:
         return self.order < other.order
+
+    @property
+    def team(self) -> str:
+        return self.path[-2] if self.group else ""
 
     @property
     def live(self) -> bool:

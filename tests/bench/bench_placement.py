@@ -1,47 +1,37 @@
-"""Prompt tokens that replicas read again, with placement and leaders on and off, and how near a run comes to its
-shortest.
+"""Prompt tokens that replicas read again, with placement and leaders on and off.
 
 Simulated servers in virtual time; each replica's cache keeps whole blocks of prompts from the first of the reply
 on, and the least recently used ones go. First: attempts of teams at tasks some of which are far more often chosen
 than others. Read again is what some replica had in its cache, or had read before, and was read all the same;
 uneven is the busiest replica's work over the mean. Then: what it takes until replies begin to ten calls that come
-at once with the same beginning. Then: `parallel(10)` of `team(10)`, against the larger of its work over the slots
-and what it takes where slots are endless; beside it, what a schedule reaches that knows how long each call will
-be and has those go first behind which the longest way is. Run by hand:
+at once with the same beginning. Run by hand:
 
     python tests/bench/bench_placement.py
 """
 
 import random
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from heapq import heappop, heappush
 from math import inf
-from statistics import mean
 
 import anyio
 from bench_prefix import Anywhere
 
 from podium.dsl.model import Endpoint, Model
-from podium.dsl.program import Program
-from podium.engine import Engine
 from podium.engine.admit import Admission
 from podium.engine.call import Message, ModelCall, ModelReply, Replica
 from podium.engine.fleet import Fleet
 from podium.engine.ledger import NOTHING, Amount, Ledger, Limit
-from podium.engine.store import Store
 from podium.engine.testing import Server, SimulatedFleet, Speech, in_virtual_time
 from podium.engine.testing.fleet import BYTES_PER_TOKEN
-from podium.engine.testing.handmade import parallel, program, reduce_by, team, then
 
 TASKS, ATTEMPTS, MEMBERS, TURNS = 40, 12, 3, 3
 STATEMENT, REPLY = 4000, 200  # tokens
 BLOCK, CACHE = 64, 200_000  # tokens
 SLOTS, TEAMS = 16, 10  # of each replica
 MODEL = Model("m", (Endpoint("openai", "m"),))
-MADE = replace(program(then(parallel(10, team(10)), reduce_by("vote"))), max_agents=200)
 
 
 @dataclass(slots=True, eq=False)
@@ -196,65 +186,6 @@ def leaders(tokens: int) -> None:
     print(f"{tokens:8} {off:9} {on:9} {off_s:9.2f} {on_s:9.2f}")
 
 
-async def run(made: Program, servers: Cached) -> float:
-    async with Engine(Store.memory(), client=servers, environ={}, inline=True) as opened:
-        await (await opened.start(made)).result()
-    return anyio.current_time()
-
-
-def makespan(replicas: int, slots: int) -> None:
-    """Means over several lengths of replies: what a run takes over its bound, and what one takes that knows
-    them."""
-    ratios, known = list[float](), list[float]()
-    for seed in range(5):
-
-        def speak(call: ModelCall, seed: int = seed) -> Speech:
-            return Speech("x" * random.Random(f"{seed} {call.address}").randrange(200, 2000))
-
-        endless = Cached(speak, {"": Server(replicas=replicas, slots=10_000)}, seed=seed)
-        servers = Cached(speak, {"": Server(replicas=replicas, slots=slots)}, seed=seed)
-        least = in_virtual_time(partial(run, MADE, endless))
-        took = in_virtual_time(partial(run, MADE, servers))
-        least = max(least, servers.work.total() / 1000 / (replicas * slots))
-        ratios.append(took / least)
-        known.append(scheduled(servers.took, replicas * slots) / least)
-    print(f"{replicas:8} {slots:6} {mean(ratios):9.2f} {mean(known):9.2f}")
-
-
-def scheduled(took: Mapping[str, float], slots: int) -> float:
-    """What the calls take where each of slots takes the one behind which the longest way is, lengths known."""
-    stages: dict[str, dict[str, list[float]]] = {}
-    for address, seconds in took.items():
-        at, _, place = address.rpartition("/r")
-        stage = place.partition(".")[0] + place.partition("answer")[1]
-        stages.setdefault(at, {}).setdefault(stage, []).append(seconds)
-    jobs = [[sorted(calls) for _, calls in sorted(team.items())] for team in stages.values()]
-    behind = [[sum(max(later) for later in job[i + 1 :]) for i in range(len(job))] for job in jobs]
-    ends: list[tuple[float, int]] = []
-    ready = [(job, 0) for job in range(len(jobs))]
-    left = [len(job[0]) for job in jobs]
-    waiting: list[tuple[float, float, int]] = []
-    now = 0.0
-    while True:
-        for job, stage in ready:
-            for seconds in jobs[job][stage]:
-                heappush(waiting, (-seconds - behind[job][stage], seconds, job))
-        ready.clear()
-        while waiting and len(ends) < slots:
-            _, seconds, job = heappop(waiting)
-            heappush(ends, (now + seconds, job))
-        if not ends:
-            return now
-        now, job = heappop(ends)
-        left[job] -= 1
-        if not left[job]:
-            jobs[job].pop(0)
-            behind[job].pop(0)
-            if jobs[job]:
-                left[job] = len(jobs[job][0])
-                ready.append((job, 0))
-
-
 if __name__ == "__main__":
     print("off: the least busy replica; on: placement; led: and leaders first")
     print("replicas     again, M tokens      times fewer          uneven             seconds")
@@ -267,6 +198,3 @@ if __name__ == "__main__":
     print("  shared       off       led       off       led")
     for shared in (250, 500, 1000, 2000, 4000, 16_000):
         leaders(shared)
-    print("\nparallel(10) of team(10)\nreplicas  slots     ratio  lengths known")
-    for count, each in ((1, 4), (1, 16), (2, 8), (4, 8), (1, 32), (4, 32)):
-        makespan(count, each)

@@ -17,6 +17,7 @@ class One:
     path: tuple[str, ...]
     order: int
     live: bool = True
+    team: str = ""
 
     def __lt__(self, other: "One") -> bool:
         return self.order < other.order
@@ -144,6 +145,58 @@ def test_turns_are_shared_by_accounts_then_runs_then_teams_then_agents(sizes: li
         ("crowd", "run 2", "team 1"),
     ):
         assert max(shares(*group)) - min(shares(*group)) <= LARGEST
+
+
+TEAMS = ("team 1", "team 2", "team 3")
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(TEAMS), st.integers(0, 6), st.integers(1, LARGEST)), max_size=60
+    )
+)
+def test_a_turn_is_for_all_of_a_team_that_waits_and_the_next_for_who_was_served_least(
+    steps: list[tuple[str, int, int]],
+) -> None:
+    turns = Turns[One]()
+    waiting, served = list[One](), Counter[str]()
+    last: dict[str, int] = dict.fromkeys(TEAMS, -1)
+    level, order = 0, 0
+
+    def take(size: int) -> None:
+        nonlocal level
+        found = turns.first()
+        assert (found is None) == (not waiting)
+        if found is None:
+            return
+        ahead = [one for one in waiting if one.order <= last[one.team]]
+        assert found in ahead or not ahead
+        if not ahead:
+            assert served[found.team] == min(served[one.team] for one in waiting)
+            level, last[found.team] = max(level, served[found.team]), order
+        turns.pop()
+        turns.serve(found.path, size)
+        waiting.remove(found)
+        served[found.team] += size
+
+    for name, members, size in steps:
+        if members and all(one.team != name for one in waiting):
+            served[name] = max(served[name], level)
+        for member in range(members):
+            order += 1
+            waiting.append(One(("run", name, f"m{member}"), order, team=name))
+            turns.add(waiting[-1])
+        take(size)
+        if (
+            members == 3 and (head := turns.first()) is not None
+        ):  # it follows another, and comes back
+            begins = head.order > last[head.team]
+            level = max(level, served[head.team] if begins else 0)
+            last[head.team] = order if begins else last[head.team]
+            turns.pop()
+            turns.add(head)
+    while waiting:
+        take(1)
 
 
 @given(st.integers(1, 200), st.integers(1, LARGEST))
