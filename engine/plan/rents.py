@@ -12,10 +12,11 @@ from .caps import Caps
 
 class Rents(NamedTuple):
     """per_s: micro-dollars per second, of all models. seconds: for how long at most, by the run's time and by its
-    dollars; None is no bound, and then what the rent comes to is not known either."""
+    dollars; None is no bound, and then what the rent comes to is not known either. timed: by its time alone."""
 
     per_s: float
     seconds: float | None
+    timed: float | None
 
     @property
     def most(self) -> int | None:
@@ -24,8 +25,16 @@ class Rents(NamedTuple):
     @property
     def amounts(self) -> Amounts:
         """For all the time there is: nobody knows how long the servers will take."""
-        most = self.most
-        return Amounts(usd=None if most is None else Range(0, most, most))
+        return _amounts(self.most)
+
+    @property
+    def wanted(self) -> Amounts:
+        """The same, were there no limit in dollars."""
+        return _amounts(None if self.timed is None else math.ceil(self.per_s * self.timed))
+
+
+def _amounts(most: int | None) -> Amounts:
+    return Amounts(usd=None if most is None else Range(0, most, most))
 
 
 def rents_of(program: Program, caps: Caps) -> Rents | None:
@@ -35,4 +44,4 @@ def rents_of(program: Program, caps: Caps) -> Rents | None:
         return None
     by_money = None if caps.usd is None else caps.usd / per_s
     bounds = [bound for bound in (caps.seconds, by_money) if bound is not None]
-    return Rents(per_s, min(bounds, default=None))
+    return Rents(per_s, min(bounds, default=None), caps.seconds)

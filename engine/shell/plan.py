@@ -194,7 +194,7 @@ def _show(one: _Planned, *, as_json: bool) -> None:
     console = stdout_console(_UNCUT)
     title = f"Run {safe(one.program.name)}: at least / expected / at most"
     console.print(Text(title, style="bold"))
-    draw(console, tuple(rows(one.plan)))
+    draw(console, tuple(rows(one.program, one.plan)))
     for line in (*notes(one.program, one.plan, one.lacks), *one.project):
         console.print(Text(safe(line)), soft_wrap=True)
     console.print(Text("Nothing was called."))

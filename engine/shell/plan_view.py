@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from podium.dsl.model import Price
 from podium.dsl.program import (
     Agent,
     ForEach,
@@ -17,7 +18,7 @@ from podium.dsl.program import (
 
 from ..agent.act import DEFAULT_WINDOW
 from ..plan import Binding, Node, Plan
-from ..plan.amounts import Amounts, Range
+from ..plan.amounts import NOTHING, Amounts, Range
 from ..plan.rents import Rents
 from ..plan.settings import of_models, of_node, of_run
 from ..plan.touched import touched
@@ -27,6 +28,8 @@ from .settings_view import in_force
 from .units import show_calls, show_count, show_seconds, show_usd
 
 UNKNOWN = "unknown"
+# The dollars of a part that asks rented models alone.
+BY_TIME = "by time"
 
 
 class Row(NamedTuple):
@@ -41,15 +44,24 @@ class Row(NamedTuple):
     seconds: str
 
 
-def rows(planned: Plan) -> Iterator[Row]:
+def rows(program: Program, planned: Plan) -> Iterator[Row]:
     """The parts from the top down, a part's copies as one row with the figures of one, then the total."""
+    by_time = planned.rents is not None and _has_none_free(program)
     for depth, node in planned.root.walk():
         times = f"{node.count:,} x " if node.count > 1 else ""
         name = "  " * depth + times + safe_line(described(node), 60)
-        yield _row(name, node.agents, node.amounts, node.seconds)
+        row = _row(name, node.agents, node.amounts, node.seconds)
+        has_calls = node.amounts.calls.most > 0 and node.amounts.usd == NOTHING.usd
+        yield row._replace(usd=BY_TIME) if by_time and has_calls else row
         if node.binding is not None:
             yield Row("  " * depth + f"! binds: {safe_line(bound(node.binding), 80)}", *[""] * 6)
     yield _row("total", planned.agents, planned.total, planned.seconds)
+
+
+def _has_none_free(program: Program) -> bool:
+    """Whether each of its models costs something, by its tokens or by time."""
+    models = program.models.values()
+    return all(one.rent is not None or one.price not in (None, Price()) for one in models)
 
 
 def described(node: Node) -> str:
@@ -144,6 +156,9 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
         yield f"No budget, and {why}: {needed}."
     elif planned.binding is not None:
         yield f"Binding budget: {bound(planned.binding)}."
+    elif planned.seconds is not None:
+        spare = f"the time ({show_seconds(planned.seconds)}), which no plan can tell"
+        yield f"No budget binds, but perhaps {spare}: all else that is planned fits."
     else:
         yield "No budget binds: all that is planned fits."
     for one in planned.small:
@@ -156,7 +171,7 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     if cached := from_cache(planned.total):
         yield cached
     if planned.rents is not None:
-        yield f"Rent: {rent(planned.rents)}, in the total alone."
+        yield f"Rent: {rent(planned.rents)}; in the total alone, for all of that time."
     if unknown := sorted(unpriced(program)):
         yield f"Unknown price: {', '.join(unknown)}; dollars that hang on it are unknown."
     if planned.assumed:
@@ -193,7 +208,7 @@ def from_cache(amounts: Amounts) -> str:
 def rent(rents: Rents) -> str:
     """`at most $3.00, by live time, 1h00m of it at most`; unknown where nothing bounds the time."""
     if rents.seconds is None or rents.most is None:
-        return f"{UNKNOWN}, by live time, which nothing bounds"
+        return f"{UNKNOWN}, by live time, which no budget bounds"
     seconds = show_seconds(rents.seconds)
     return f"at most {show_usd(rents.most)}, by live time, {seconds} of it at most"
 

@@ -14,6 +14,7 @@ from podium.engine.fold import fold_for
 from podium.engine.ledger import Amount, Hold, Ledger, Limit, Refused
 from podium.engine.outcome import Exhausted, Failed, Finished, Paused
 from podium.engine.plan import plan
+from podium.engine.plan.caps import Binding
 from podium.engine.plan.rents import Rents
 from podium.engine.rent import EVERY_S
 from podium.engine.result import RunResult
@@ -179,7 +180,21 @@ def test_the_plan_has_dollars_from_seconds_and_knows_what_it_does_not_know() -> 
     by_money = plan(rented(Budget(usd=1_000_000)))
     assert by_money.seconds == pytest.approx(1200.0)
     unknown = plan(rented(Budget(tokens=1_000_000)))
-    assert (unknown.total.usd, unknown.rents) == (None, Rents(PER_S, None))
+    assert (unknown.total.usd, unknown.rents) == (None, Rents(PER_S, None, None))
+
+
+@pytest.mark.parametrize(
+    ("budget", "binds"),
+    [
+        (Budget(usd=1_000_000), True),  # the rent goes on until they are spent
+        (Budget(usd=1_000_000, seconds=3600.0), True),  # $3 an hour
+        (Budget(usd=5_000_000, seconds=3600.0), False),
+        (Budget(tokens=1_000_000), False),
+    ],
+)
+def test_dollars_bind_in_the_plan_that_the_rent_would_pass(budget: Budget, binds: bool) -> None:
+    bound = Binding("main", "usd", budget.usd) if binds and budget.usd is not None else None
+    assert plan(rented(budget)).binding == bound
 
 
 def test_half_of_what_is_held_ahead_is_left_when_it_is_settled() -> None:

@@ -222,6 +222,40 @@ def test_caps_and_models_of_the_command_line_are_planned_as_they_would_run() -> 
     assert free["touches"]["hosts"] == ["127.0.0.1"]
 
 
+RENTED = """
+edition 2026
+model fast { endpoint = openai("fast", base_url = "http://127.0.0.1:9/v1")  rent = $3 per 1h  context = 8k tokens }
+role writer { prompt = '''{{ task.statement }}''' }
+task story { statement = "Tell."  verify = contains(["e"]) }
+run main { task = story  flow = parallel(2) of writer -> best  budget = [LIMIT] }
+""".replace("'''", '"""')
+
+
+@pytest.mark.parametrize(
+    ("limit", "total", "told"),
+    [
+        (
+            "$10, 1h",
+            "$0.00 / $3.00 / $3.00",
+            "No budget binds, but perhaps the time (1h00m), which",
+        ),
+        ("$1, 1h", "$0.00 / $1.00 / $1.00", "Binding budget: the dollars of main ($1.00)."),
+        ("$1", "$0.00 / $1.00 / $1.00", "Binding budget: the dollars of main ($1.00)."),
+        ("9 calls", "unknown", "Rent: unknown, by live time, which no budget bounds;"),
+    ],
+)
+def test_a_rent_is_dollars_of_the_total_and_no_part_is_free(
+    folder: Path, limit: str, total: str, told: str
+) -> None:
+    (folder / "rented.team").write_text(RENTED.replace("LIMIT", limit))
+    lines = planned("rented.team").stdout.splitlines()
+    writer = next(line for line in lines if "2 x writer" in line)
+    assert "by time" in writer
+    assert "$" not in writer
+    assert total in next(line for line in lines if line.startswith("total"))
+    assert any(line.startswith(told) for line in lines)
+
+
 def test_a_plan_without_a_budget_prints_the_line_to_paste(folder: Path) -> None:
     (folder / "bare.team").write_text(UNLIMITED)
     told = next(line for line in planned("bare.team").stdout.splitlines() if "No budget" in line)
