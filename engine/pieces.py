@@ -91,11 +91,20 @@ class _Long(NamedTuple):
     links: int
 
 
+class Circular(ValueError):
+    """By these rows a text grew out of itself."""
+
+
 class Shelf:
-    """Which rows one life of a run has written, as far as it remembers."""
+    """Which rows one life of a run has written, as far as it remembers.
+
+    The rule it keeps: a text has one set of rows, also where it is asked for again before they are on disk. A
+    second set would say that it grew out of what grew out of it, and the text would be gone.
+    """
 
     def __init__(self) -> None:
         self._keys: set[bytes] = set()
+        self._asked: dict[bytes, list[Row]] = {}  # not known to be on disk
         self._long: list[_Long] = []  # the latest last
 
     def missing(self, texts: Iterable[tuple[str, str]]) -> list[Row]:
@@ -105,7 +114,8 @@ class Shelf:
         for name, text in texts:
             key = key_of(name)
             if key not in self._keys and key not in new:
-                rows = [Row(key, text)] if len(text) <= SHORT else self._long_rows(key, text)
+                rows = self._asked.get(key) or self._rows(key, text)
+                self._asked[key] = rows
                 new.update((row.key, row) for row in rows if row.key not in self._keys)
         return list(new.values())
 
@@ -113,7 +123,13 @@ class Shelf:
         """These rows are on disk."""
         if len(self._keys) > REMEMBERED:
             self._keys.clear()
-        self._keys.update(row.key for row in rows)
+            self._long.clear()  # what is written again must not grow out of what grew out of it
+        for row in rows:
+            self._keys.add(row.key)
+            self._asked.pop(row.key, None)
+
+    def _rows(self, key: bytes, text: str) -> list[Row]:
+        return [Row(key, text)] if len(text) <= SHORT else self._long_rows(key, text)
 
     def _long_rows(self, key: bytes, text: str) -> list[Row]:
         base, grown = self._nearest(text)
@@ -224,13 +240,17 @@ def _text(body: bytes) -> str:
 
 
 def whole(ref: Ref, read: Callable[[Ref], Kept]) -> str:
-    """The text that is kept there. read: what is kept at a place.
+    """The text that is kept there. read: what is kept at a place. Raises Circular.
 
     Of a text that grew in many steps no step is made whole: what is wanted of it is looked for in the one before.
     """
     kept, root = read(ref), _Parts()
     wanted = [(0, maxsize, root)]
+    seen = {ref}
     while isinstance(kept, Base):
+        if kept.ref in seen:
+            raise Circular("a text of the store is said to have grown out of itself")
+        seen.add(kept.ref)
         wanted = [one for want in wanted for one in _before(kept.grown, *want)]
         kept = read(kept.ref)
     text = kept.text if isinstance(kept, Plain) else "".join(whole(k, read) for k in kept.keys)

@@ -45,7 +45,8 @@ from .journal import LIST, Journal
 from .ledger import Amount
 from .lock import Owner, RunLock, own, owner_of
 from .lock import RunOwned as RunOwned
-from .pieces import Kept, Ref, kept_of, key_of, whole
+from .notes import Note, read_notes, write_note
+from .pieces import Circular, Kept, Ref, kept_of, key_of, whole
 from .records import text
 from .value import Json
 from .writer import Writer
@@ -226,6 +227,16 @@ class Store:
         rows = read_orders(self._db, run, after)
         return [Ordered(number=number, **orjson.loads(values)) for number, values in rows]
 
+    # --- notes ---
+
+    def note(self, run: str, text: str) -> None:
+        """Keep a note on run, from any process, whether the run is live or not."""
+        write_note(self._db, Note(run, self._clock(), text))
+
+    def notes(self, run: str | None = None) -> list[Note]:
+        """The notes on run, or on all runs, in the order they were written."""
+        return read_notes(self._db, run)
+
     # --- reading ---
 
     def events(self, run: str, after: int = -1) -> Iterator[Stamped]:
@@ -253,7 +264,7 @@ class Store:
     def blob(self, digest: str) -> str:
         """The text kept under digest. Raises KeyError where there is none."""
         try:
-            return whole(key_of(digest), self._row)
+            return self._whole(key_of(digest))
         except KeyError:
             return earlier.whole(self._earlier_row(digest), self._earlier_row)
         except ValueError as error:
@@ -266,6 +277,14 @@ class Store:
             found += self.blob(name).split("\n") if name.startswith(LIST) else [name]
         return found
 
+    def _whole(self, key: bytes) -> str:
+        """Two runs may have kept a text each in its own way, as grown out of another or not: what is in no record
+        is the way that needs the other text less."""
+        try:
+            return whole(key, self._row)
+        except Circular:
+            return whole(key, self._row_of_texts)
+
     def _row(self, ref: Ref) -> Kept:
         spot = read_spot(self._db, ref) if isinstance(ref, bytes) else ref
         if isinstance(ref, bytes) and spot is None:
@@ -275,6 +294,10 @@ class Store:
         if body is None:
             raise KeyError(ref)
         return kept_of(body) if spot is None else text(spot[0], body, spot[1])
+
+    def _row_of_texts(self, ref: Ref) -> Kept:
+        body = read_text(self._db, ref) if isinstance(ref, bytes) else None
+        return self._row(ref) if body is None else kept_of(body)
 
     def _earlier_row(self, name: str) -> str:
         row = read_earlier_text(self._db, name)

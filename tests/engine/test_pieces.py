@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from podium.engine.pieces import (
     LINKS,
+    Base,
+    Circular,
+    Grown,
     Kept,
     Ref,
     Shelf,
@@ -125,6 +128,24 @@ def test_what_was_not_written_is_written_again() -> None:
     assert shelf.missing([("user:x", text)])
     shelf.wrote(rows)
     assert not shelf.missing([("user:x", text)])
+
+
+@pytest.mark.parametrize("between", [[], ["grown\n"]])
+def test_a_text_that_is_asked_for_twice_at_once_does_not_grow_out_of_itself(
+    between: list[str],
+) -> None:
+    """Members of a team may be asked the same thing at the same time, before either is on disk."""
+    shelf, text = Shelf(), "".join(f"line {n}\n" for n in range(400))
+    first = shelf.missing([("user:x", text)])
+    for more in between:
+        shelf.missing([("user:y", text + more)])
+    assert shelf.missing([("user:x", text)]) == first
+
+
+def test_a_text_that_is_kept_as_grown_out_of_itself_is_refused_and_not_read_for_ever() -> None:
+    key = key_of("user:x")
+    with pytest.raises(Circular, match="grown out of itself"):
+        whole(key, lambda _: Base(key, Grown(5, 0, 0, "")))
 
 
 def test_a_row_of_no_known_kind_is_refused() -> None:

@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from podium.engine.call import ModelReply, Usage, reply_body
@@ -412,3 +413,26 @@ async def test_a_run_that_died_is_summed_from_its_events(path: Path) -> None:
         await journal.commit([replace(answered("a/2"), spent=Amount(8, 10, 1))])
         await journal.close()
         assert store.account_spent("tenant") == (NOTHING, {"r1": Amount(12, 20, 2)})
+
+
+async def test_texts_that_runs_kept_as_grown_out_of_each_other_are_all_read(path: Path) -> None:
+    short = "".join(f"line {n}\n" for n in range(400))
+    texts = {"user:" + "a" * 32: short, "user:" + "b" * 32: f"{short}and one more\n"}
+    with closing(Store.open(path, inline=True)) as store:
+        for name, order in (("r1", [*texts]), ("r2", [*reversed(texts)])):
+            journal = store.create(record(name))
+            for key in order:
+                await journal.commit([intent(key)], [(key, texts[key])])
+            await journal.close()
+        assert {key: store.blob(key) for key in texts} == texts
+
+
+async def test_a_text_that_two_calls_send_at_once_is_read_back(path: Path) -> None:
+    key, text = "user:" + "c" * 32, "".join(f"line {n}\n" for n in range(400))
+    with closing(Store.open(path)) as store:
+        journal = store.create(record())
+        async with store.writing(), anyio.create_task_group() as tasks:
+            for address in ("a", "b", "c"):
+                tasks.start_soon(journal.commit, [intent(address)], [(key, text)])
+        await journal.close()
+        assert store.blob(key) == text
