@@ -51,10 +51,13 @@ def verifier(
 
 
 def _with(check: str) -> list[str]:
-    """check, and what of a family's own it imports: `problems` and `patch` beside it."""
+    """check, and the modules beside it, of which it may need any."""
     package = check.rpartition(".")[0]
-    beside = [f"{package}.{name}" for name in ("problems", "patch")]
-    return [check, *(one for one in beside if files("podium").joinpath(_path(one)).is_file())]
+    if package == "harness":
+        return [check]
+    folder = files("podium").joinpath(f"tasks/{package}")
+    beside = sorted(one.name[:-3] for one in folder.iterdir() if one.name.endswith(".py"))
+    return [f"{package}.{name}" for name in beside if name != "__init__"]
 
 
 def _path(module: str) -> str:

@@ -1,0 +1,162 @@
+"""What a verifier's program asks for: programs of candidates, each run in a sandbox of its own.
+
+Beside one of them a service may run, in a sandbox of its own too. All that the two share is a folder: it is the
+service's and holds its socket; the program sees it and can connect, and can change nothing there.
+"""
+
+import math
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from .call import CallError
+from .clients.loose import mapping, sequence
+from .sandbox import Command, Limits, Ran, Sandbox, SandboxFailed
+from .value import Json
+
+# Who asks for more at once is caught in a loop.
+MOST_RUNS = 100
+# For a program that is asked for without `seconds`.
+RUN_S = 10.0
+# Where a program sees the folder of the service beside it.
+LINK = "/link"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A program to run, and the service beside it, if there is one."""
+
+    program: Command
+    service: Command | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How a program ended, and the service beside it."""
+
+    program: Ran
+    service: Ran | None = None
+
+    @property
+    def seconds(self) -> float:
+        return self.program.seconds + (self.service.seconds if self.service else 0.0)
+
+    def json(self) -> dict[str, Json]:
+        """As the verifier's program is told."""
+        beside = {} if self.service is None else {"service": _told(self.service)}
+        return _told(self.program) | beside
+
+
+def asked_for(said: Mapping[str, Any]) -> list[Asked]:
+    """The programs in said. Raises CallError(`verifier`) where they are none."""
+    wanted = sequence(said["run"])
+    if not 0 < len(wanted) <= MOST_RUNS:
+        raise no_verdict(f"`run` is a list of 1 to {MOST_RUNS} programs, not of {len(wanted)}")
+    try:
+        return [_asked(mapping(one)) for one in wanted]
+    except (TypeError, ValueError) as error:
+        raise no_verdict(f"`run`: {error}") from error
+
+
+def at_once(said: Mapping[str, Any]) -> int:
+    """How many of them at the same time: as many as there are processors, so that times say something, or fewer
+    where said wants it. Raises CallError(`verifier`)."""
+    most = os.cpu_count() or 1
+    wanted = said.get("at_once", most)
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
+        raise no_verdict(f"`at_once` is a whole number from 1 on, not {wanted!r}")
+    return min(wanted, most)
+
+
+def _asked(wanted: Mapping[str, Any]) -> Asked:
+    beside = wanted.get("service")
+    return Asked(_command(wanted), None if beside is None else _command(mapping(beside)))
+
+
+def _command(wanted: Mapping[str, Any]) -> Command:
+    argv = tuple(str(word) for word in sequence(wanted.get("argv")))
+    files = {name: str(text).encode() for name, text in mapping(wanted.get("files")).items()}
+    seconds = float(wanted.get("seconds", RUN_S))
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"`seconds` is above 0, not {seconds:g}")
+    limits = Limits(wall_s=seconds, cpu_s=math.ceil(seconds))
+    return Command(argv, files, str(wanted.get("stdin", "")).encode(), limits=limits)
+
+
+async def run_all(commands: Sequence[Asked], sandbox: Sandbox, most: int) -> list[Told]:
+    """Each in a sandbox of its own, begun in their order, most at once."""
+    waiting = iter(enumerate(commands))
+    ran: dict[int, Told] = {}
+    failed: list[SandboxFailed] = []
+
+    async def work() -> None:
+        for number, command in waiting:
+            try:
+                ran[number] = await _run_one(command, sandbox)
+            except SandboxFailed as error:
+                failed.append(error)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(most):
+            tasks.start_soon(work)
+    if failed:
+        raise failed[0]
+    return [ran[number] for number in range(len(commands))]
+
+
+async def _run_one(asked: Asked, sandbox: Sandbox) -> Told:
+    if asked.service is None:
+        return Told(await sandbox.run(asked.program))
+    if not sandbox.isolates:
+        raise SandboxFailed("a service needs one, to be apart from the program that talks to it")
+    try:
+        with tempfile.TemporaryDirectory(prefix="podium-", ignore_cleanup_errors=True) as made:
+            return await _run_both(asked.program, asked.service, sandbox, Path(made))
+    except OSError as error:
+        raise SandboxFailed(f"the folder of a service cannot be set up: {error}") from error
+
+
+async def _run_both(program: Command, service: Command, sandbox: Sandbox, folder: Path) -> Told:
+    """The service works in folder, where its files are. It ends by itself, or by its own time."""
+    for name, data in service.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    ran: dict[str, Ran] = {}
+    failed: list[SandboxFailed] = []
+
+    async def run(which: str, command: Command) -> None:
+        try:
+            ran[which] = await sandbox.run(command)
+        except SandboxFailed as error:
+            failed.append(error)
+            tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run, "service", replace(service, files={}, folder=folder))
+        tasks.start_soon(run, "program", replace(program, shown={LINK: folder}))
+    if failed:
+        raise failed[0]
+    return Told(ran["program"], ran["service"])
+
+
+def _told(ran: Ran) -> dict[str, Json]:
+    """What the verifier's program is told of one it asked for."""
+    return {
+        "code": ran.code,
+        "ended": ran.ended,
+        "out": ran.out.data.decode(errors="replace"),
+        "err": ran.err.data.decode(errors="replace"),
+        "cut": ran.out.cut + ran.err.cut,
+        "seconds": ran.seconds,
+    }
+
+
+def no_verdict(message: str) -> CallError:
+    """The verifier, and not what it judges, went wrong."""
+    return CallError("verifier", message)
