@@ -204,7 +204,10 @@ def _team(team: Team) -> Bounds:
     leads = 0 if team.ceo is None else 1 if team.ceo.mode == "fixed" else team.rounds * team.cycles
     recruits = 0 if team.recruit is None else 1
     around = (recruits + (team.evaluate is not None)) * team.cycles
-    extra = leads + around  # none is asked twice: a reply that cannot be read changes nothing
+    # None is asked twice: a reply that cannot be read changes nothing. An evaluator with tools works in turns.
+    judge = team.evaluate
+    more = 0 if judge is None or not judge.tools else asks(judge, chooses=True) - 1
+    extra = leads + around + more * team.cycles
     each = [(kind.count, asks(kind.role)) for kind in team.members if kind.count]
     first = each[0][1]  # seat 1's
     opening, later = _round(team, each, first, opens=True), _round(team, each, first, opens=False)

@@ -15,9 +15,12 @@ NAMES: dict[str, tuple[str, ...]] = {
 
 def at_work(role: Role, made: Team) -> Role:
     """role with the tools of a member of a team at work."""
-    submits = any(tool.kind == "submit" for tool in role.tools)
-    own = role.tools if submits else (*role.tools, Tool("submit", "submit"))
+    own = role.tools if _submits(role) else (*role.tools, Tool("submit", "submit"))
     return replace(role, tools=(*own, *shared(made, role)))
+
+
+def _submits(role: Role) -> bool:
+    return any(tool.kind == "submit" for tool in role.tools)
 
 
 def shared(made: Team, role: Role) -> tuple[Tool, ...]:
@@ -76,7 +79,7 @@ def _named_twice(context: Context, bound: Bound, role: Role, names: set[str]) ->
 def _idle(context: Context, bound: Bound, made: Team) -> None:
     """E212 for tools of who is asked once, and for `submit` where a team submits as one."""
     outside = {"ceo": made.ceo.role if made.ceo else None, "recruit": made.recruit}
-    for name, role in (outside | {"evaluate": made.evaluate}).items():
+    for name, role in outside.items():
         if role is not None and role.tools:
             context.error(
                 "E212",
@@ -84,9 +87,16 @@ def _idle(context: Context, bound: Bound, made: Team) -> None:
                 bound.at(name),
                 help="use a role without tools there",
             )
+    if made.evaluate is not None and _submits(made.evaluate):
+        context.error(
+            "E212",
+            f"`{made.evaluate.name}` has the tool `submit`, and who evaluates has no answer of its own",
+            bound.at("evaluate"),
+            help="use a role without `submit` there",
+        )
     discusses = made.style == "discuss" and not isinstance(bound.value("style"), Unknown)
     for member in made.members if discusses else ():
-        if any(tool.kind == "submit" for tool in member.role.tools):
+        if _submits(member.role):
             context.error(
                 "E212",
                 f"`{member.role.name}` has the tool `submit`, and a team that discusses submits as one",

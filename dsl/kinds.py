@@ -69,7 +69,8 @@ SPLIT = Words(("pooled", "even"))
 USE = Words(("always", "final"))
 STYLE = Words(("discuss", "work"))
 SEES = either(Words(("board", "leaderboard", "own")), Setting("last"))
-_WORKING = ("submit", "notes", "shell", "read", "write", "edit", "python")
+_OWN = ("submit", "notes")
+_ON_FILES = ("shell", "read", "write", "edit", "python")
 
 
 def _tools(words: tuple[str, ...]) -> Type:
@@ -128,7 +129,7 @@ _ROLE = (
     Spec("max_output", TOKENS, "The cap of a reply; default 2k tokens, of a CEO 512 tokens"),
     Spec(
         "tools",
-        _tools(("attempts", *_WORKING)),
+        _tools((*_OWN, "attempts", *_ON_FILES)),
         "What the agent may call: `submit`, `submit(3)`, `notes`, `attempts` to look up those that it is given,"
         " functions of yours, `python(…)`, servers,"
         " `mcp(…)`, and on files of its own `read`, `write`, `edit`, and in the sandbox `shell` and `python`",
@@ -156,9 +157,13 @@ _TASK = (
         either(TEXT, NONE),
         "An answer to beat: scored before anything is paid, shown beside the best, never returned",
     ),
-    Spec("files", either(TEXT, ListOf(TEXT)), "A folder or files that belong to the problem"),
-    Spec("style", STYLE, "How teams go about it", "discuss"),
-    Spec("tools", _tools(_WORKING), "Tools that agents may call for it"),
+    Spec(
+        "files",
+        either(TEXT, ListOf(TEXT)),
+        "What the folder of each agent begins with: what is in a folder, a file, or a list of these",
+    ),
+    Spec("style", STYLE, "How teams go about it; with `files` or `tools` it is `work`", "discuss"),
+    Spec("tools", _tools(_OWN + _ON_FILES), "Tools that agents may call for it"),
 )
 _RUN = (
     Spec("flow", FLOW, "What runs", required=True),

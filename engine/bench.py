@@ -93,8 +93,7 @@ class NodeBench:
                 assert self.desk is not None, "only a team at work has these"
                 return self.desk.use(call.name, arguments, address)
             case "attempts":
-                assert self.trails is not None, "only who takes attempts has this"
-                return self.trails.use(call.name, arguments)
+                return self._looked_up(call.name, arguments)
             case _:
                 files, account = tool.kind in SANDBOXED, self.here.account
                 tree = self.tree if files else ""
@@ -102,6 +101,15 @@ class NodeBench:
                 reply = await ask_tool(self.here, asked)
                 self.tree = reply.tree if files else self.tree
                 return reply.text
+
+    def _looked_up(self, name: str, arguments: Mapping[str, Json]) -> str:
+        assert self.trails is not None, "only who takes attempts has this"
+        if name != "take_files":
+            return self.trails.use(name, arguments)
+        self.tree = self.trails.tree(int(cast(int, arguments["number"])))
+        return (
+            "your folder holds its files now" if self.tree else "it has none; your folder is empty"
+        )
 
     async def _submit(self, arguments: Mapping[str, Json], address: str) -> str:
         if self.room <= 0:
@@ -190,7 +198,8 @@ def _offers(here: Here, role: Role, tool: Tool, room: int, value: Value | None) 
         case "leaderboard" if not visible(here):
             return ()
         case "attempts":
-            return trails.offers(len(attempts_of(value)))
+            files = any(one.kind in SANDBOXED for one in role.tools)
+            return trails.offers(len(attempts_of(value)), files=files)
         case "board" | "leaderboard" | "claim":
             return commons.OFFERS[tool.kind]
         case _:

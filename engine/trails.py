@@ -26,11 +26,14 @@ _REPLIES = ("c2", "c1")
 Told = Callable[[str], Reply | None]
 
 
-def offers(attempts: int) -> tuple[Offer, ...]:
-    """The tool as models are told of it."""
+def offers(attempts: int, *, files: bool = False) -> tuple[Offer, ...]:
+    """The tool as models are told of it. files: who has it has a folder of its own."""
     number = _number(f"which attempt, 1 to {attempts}")
     number["maximum"] = max(1, attempts)
+    says = "Makes the files of an attempt those of your folder, in place of what is in it."
+    taking = (_offer("take_files", says, ("number",), number=number),) if files else ()
     return (
+        *taking,
         _offer(
             "read_attempt",
             f"Shows what one of the {attempts} attempts says, whole, and what is known of its worth.",
@@ -92,6 +95,10 @@ class Trails:
                 return self._shown(number, given)
             case _:
                 return self._found(str(arguments["text"]), number)
+
+    def tree(self, number: int) -> str:
+        """The files of attempt number, by the name of the text that has them; "" where it has none."""
+        return self.attempts[number - 1].tree if number <= len(self.attempts) else ""
 
     def steps(self, number: int) -> Sequence[str]:
         """How attempt number was reached, a text for each step."""

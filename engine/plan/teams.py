@@ -366,10 +366,12 @@ class _Rounds:
         if self.flow.execute is not None:
             name = len(self.flow.execute.name.encode())
             prompt = prompt.plus(_clipped(EVIDENCE_TOKENS)).plus(Size(0, _SCORE, _LIST + name))
-        output = role.output or EVALUATOR_OUTPUT
+        shaped = replace(role, output=role.output or EVALUATOR_OUTPUT)
         known_ = self._around(asking, role, written(EVALUATOR_SYSTEM), self._task())
-        cap = cap_of(role, asking.window)
-        return asked(asking, prompt._replace(least=0), cap, output, 2, known_)
+        cap, prompt = cap_of(role, asking.window), prompt._replace(least=0)
+        if role.tools:
+            return agent(asking, prompt, cap, shaped, known_)
+        return asked(asking, prompt, cap, shaped.output, 2, known_)
 
 
 def _clipped(tokens: int) -> Size:

@@ -6,13 +6,16 @@ team as it was.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from typing import cast
 
 from podium.dsl.program import OutputField, Role, Verifier
 
-from ..agent import Turn, call_of, clip, parse, render, show
+from ..agent import Turn, act, call_of, clip, parse, render, show
 from ..agent.prompt import FIT_BYTES_PER_TOKEN, clip_bytes
 from ..agent.shape import Unreadable
 from ..ask import ask_model
+from ..bench import bench_at
 from ..call import Message
 from ..later import later_round
 from ..reduce import attempts_of
@@ -109,6 +112,11 @@ async def _evaluate(
         turn = turn_of(here, role, state.flow.model, group=state.here.address)
         shaped = replace(role, output=role.output or EVALUATOR_OUTPUT)
         messages = _messages(state, role, turn, attempt, verdict)
+        if role.tools:
+            bench = bench_at(here, role, files=attempt.tree)
+            made = await act(partial(ask_model, here), shaped, messages, turn, bench)
+            _hear(state, role.name, cast(Mapping[str, Json], made.answer))  # it has an output
+            return ending(made)
         reply = await ask_model(here, call_of(shaped, messages, turn))
         if reply.finish == "stop":
             _hear(state, role.name, parse(shaped.output or (), reply.text))

@@ -220,7 +220,10 @@ class Nouns:
             return t.name("agent")
         output = t.record(accepted=t.kind("bool"), advice=t.kind("text"))
         said = t.prompt("Is it right? ", "{attempt.answer|clip(200)}")
-        return self._own("assessor", said, output=output)
+        looks: dict[str, s.Expr] = {}
+        if self.maybe(2):
+            looks = {"tools": t.listed(t.name("notes"), t.name("read")), "turns": t.number(2)}
+        return self._own("assessor", said, output=output, **looks)
 
     def splitter(self) -> s.Expr:
         if self.maybe(2):

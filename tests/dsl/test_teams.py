@@ -74,6 +74,13 @@ def test_an_evaluator_is_shown_the_teams_attempt_and_not_many() -> None:
     assert codes(text % "attempts | bullets") == ["E206"]
 
 
+def test_an_evaluator_may_have_tools_but_none_that_submits_and_a_leader_none() -> None:
+    text = 'role j { prompt = """{{ task.statement }}"""  tools = [%s] }\nflow f = team(2, %s = j)'
+    assert codes(text % ("shell, notes", "evaluate")) == []
+    assert codes(text % ("shell, submit", "evaluate")) == ["E212"]
+    assert codes(text % ("shell", "ceo")) == codes(text % ("shell", "recruit")) == ["E212"]
+
+
 def test_a_final_verdict_is_not_shown_to_a_team_by_the_way_of_execute() -> None:
     assert codes('flow f = team(2, execute = exact("4"))') == ["E212"]
     assert codes('flow f = team(2, execute = exact("4", use = always))') == []

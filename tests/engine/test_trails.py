@@ -6,9 +6,18 @@ import trio.testing
 
 from podium.dsl.compile import Choice, check, compile_run
 from podium.dsl.library import MemoryLibrary
-from podium.dsl.program import Program
+from podium.dsl.program import Program, Tool
 from podium.dsl.source import Source
-from podium.engine.call import ModelCall, ModelReply, Reply, ToolCall, ToolReply, Usage
+from podium.engine.call import (
+    ModelCall,
+    ModelReply,
+    Offer,
+    Reply,
+    ToolCall,
+    ToolReply,
+    ToolUse,
+    Usage,
+)
 from podium.engine.testing import Memory, Say, ScriptedClient, play
 from podium.engine.trails import HITS, Trails, offers
 from podium.engine.value import Attempt, Verdict
@@ -122,6 +131,31 @@ async def test_a_later_life_is_told_the_same() -> None:
         del second.answers[f"main/2.joiner/{turn}"]
     await play(program(), later, memory=second)
     assert [call.messages for call in later.seen] == [call.messages for call in client.seen[-2:]]
+
+
+class Folder:
+    """A toolbox whose one tool leaves a tree called after its address."""
+
+    def offers(self, tool: Tool) -> tuple[Offer, ...]:
+        return (Offer(tool.name, "Writes.", {"type": "object"}),)
+
+    async def use(self, call: ToolUse) -> ToolReply:
+        return ToolReply("written", tree=f"{call.tree}+{call.address.split('/')[-2]}")
+
+
+@pytest.mark.anyio
+async def test_who_works_on_files_takes_over_those_of_an_attempt() -> None:
+    def reply(call: ModelCall) -> Say:
+        turn = call.address.rpartition("/")[2]
+        if "joiner" not in call.address:
+            return called("write") if turn == "t1" else Say("5")
+        return {"t1": called("take_files", number=2), "t2": called("write")}.get(turn, Say("4"))
+
+    text = TEAM.replace("[attempts]", "[attempts, write]").replace("[notes, submit]", "[write]")
+    whole = compile_run(Source("x.team", text), MemoryLibrary(), Choice())[0]
+    played = await play(whole, ScriptedClient(reply), tools=Folder())
+    assert played.result.value is not None
+    assert played.result.value.tree == "+2.worker+2.joiner"
 
 
 # --- checked -------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 import trio.testing
 
-from podium.dsl.program import AnyOf, Budget, Flag, Team, Verifier
-from podium.engine.call import CallError, ModelCall
+from podium.dsl.bounds import bounds
+from podium.dsl.program import AnyOf, Budget, Flag, Team, Tool, Verifier
+from podium.engine.call import CallError, ModelCall, Offer, ToolCall, ToolReply, ToolUse
 from podium.engine.event import NodeEnded
 from podium.engine.outcome import Exhausted, Finished
 from podium.engine.testing import Fail, Played, Say, ScriptedClient, play
@@ -105,6 +106,42 @@ async def test_an_evaluator_that_fails_leaves_the_team_at_work() -> None:
     played = await play(program(cycled(2, until=Flag("accepted"))), client)
     assert walked(played)[-1] == "cycle2.evaluate"
     assert played.result.outcome == Finished()
+
+
+FILES = Tool("write", "write")
+
+
+class Folder:
+    """A toolbox whose one tool says what it was given, and leaves a tree called after its address."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, str]] = []
+
+    def offers(self, tool: Tool) -> tuple[Offer, ...]:
+        return (Offer(tool.name, "Writes.", {"type": "object"}),)
+
+    async def use(self, call: ToolUse) -> ToolReply:
+        self.given.append((call.address.split("/")[-2], call.tree))
+        return ToolReply("done", tree=f"after {call.address}")
+
+
+async def test_an_evaluator_with_tools_works_on_the_files_of_the_solution_and_then_says() -> None:
+    def reply(call: ModelCall) -> Say:
+        if call.address.endswith("/t1"):
+            return Say("", calls=(ToolCall("c", "write", {}, "{}"),))
+        last = '{"accepted": true, "advice": "it runs"}' if "evaluate" in call.address else "4"
+        return Say(last)
+
+    able = replace(JUDGE, tools=(FILES,), turns=3)
+    flow = replace(team((1, replace(SOLVER, tools=(FILES,), turns=3)), rounds=1), evaluate=able)
+    flow = replace(flow, cycles=2, until=Flag("accepted"))
+    folder = Folder()
+    played = await play(program(flow), ScriptedClient(reply), tools=folder)
+    assert walked(played) == ["r1.m1", "r1.m1", "cycle1.evaluate", "cycle1.evaluate"]
+    assert reason(played) == "accepted"
+    assert folder.given == [("r1.m1", ""), ("cycle1.evaluate", "after main/team/r1.m1/t1.1")]
+    # A member of three turns, and in each cycle an evaluator of as many, asked once more for what can be read.
+    assert bounds(flow).most == 2 * (3 + 3 + 1)
 
 
 async def test_agreement_ends_the_discussion_and_the_evaluation_follows() -> None:
