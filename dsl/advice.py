@@ -4,12 +4,30 @@ import re
 from collections.abc import Iterator, Mapping
 
 from .bounds import bounds
-from .draft import EMBEDDED, Draft, nodes, roles
+from .draft import EMBEDDED, Draft, nodes, roles, tools_of
 from .evaluate import Evaluator
 from .model import Model
 from .problem import Label
 from .program import Budget, Limited, Reduce, Verifier
 from .source import Place
+from .tools import SANDBOXED
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def unopened(evaluator: Evaluator, draft: Draft) -> None:
+    """W610 for files of the task that no agent of the run has a tool to open."""
+    files = None if draft.tasks is None else draft.tasks.files
+    if files is None or any(tool.kind in SANDBOXED for tool in tools_of(draft.flow)):
+        return
+    evaluator.error(
+        "W610",
+        "no agent of this run has a tool that opens the task's `files`",
+        files,
+        severity="warning",
+        help="add `tools = [read, edit, shell]` to the task, for all who work on it, or to a role",
+    )
+
 
 # --- judges --------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from .model import Model
 from .problem import Label, Severity
 from .program import Flow
 from .shapes import Shapes
-from .source import Place
+from .source import Place, Source
 from .types import Type
 from .values import BAD, Argument, Later, Module, Noun, Scope, Unknown, UserFlow, Value
 
@@ -121,6 +121,10 @@ class Context(Protocol):
 
     def text(self, path: str, place: Place) -> str | None:
         """The text of a file; None where it is not read, or could not be (which was reported)."""
+        ...
+
+    def tree(self, path: str, place: Place) -> Source | None:
+        """The text that has the files at path, as `Library.tree` has it; None as of `text`."""
         ...
 
     def ask(self, kind: str, value: str, place: Place) -> None:

@@ -9,6 +9,7 @@ is in the modules it calls.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from . import (
     arguments,
@@ -33,7 +34,7 @@ from .declared_types import declared_type, of_value
 from .fields import Got, declared_noun, got, is_readable, missing, noun_fields
 from .forms import has_form
 from .kinds import KINDS
-from .library import Library, LibraryError, resolve
+from .library import Library, LibraryError, resolve, tree_name
 from .model import Endpoint, Model
 from .problem import MOST_REPORTS, Edit, Label, Problem, Severity
 from .program import Flow, Limited, Verifier
@@ -509,20 +510,30 @@ class Evaluator:
         self.asked.append(Ask(kind, value, place))
 
     def text(self, path: str, place: Place) -> str | None:
+        importer = place.source.name
+        read = partial(self.library.text, path, importer=importer)
+        found = self._read(resolve(path, importer), path, place, read)
+        return None if found is None else found.text
+
+    def tree(self, path: str, place: Place) -> Source | None:
+        importer = place.source.name
+        read = partial(self.library.tree, path, importer=importer)
+        return self._read(tree_name(path, importer), path, place, read)
+
+    def _read(self, name: str, path: str, place: Place, read: Callable[[], str]) -> Source | None:
+        """What the run reads at path, once, and keeps under name."""
         if not self.reading:
             return None
-        name = resolve(path, place.source.name)
         if name in self.texts:
-            return self.texts[name].text
+            return self.texts[name]
         if self.permits is not None and not self.permits(Ask("file", path, place)):
             return None
         try:
-            text = self.library.text(path, importer=place.source.name)
+            self.texts[name] = Source(name, read())
         except LibraryError as error:
             self.error(error.code, str(error), place)
             return None
-        self.texts[name] = Source(name, text)
-        return text
+        return self.texts[name]
 
     def price_text(self, served: str, url: str | None) -> str | None:
         found = self.library.price(served, url)

@@ -16,8 +16,6 @@ def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
     chosen, _ = used_models(draft)
     for model in [draft.model, *(evaluator.model(name) for name in chosen)]:
         found += evaluator.marks(model)
-    if draft.tasks is not None:
-        _ignored(evaluator, draft.tasks.ignored)
     for later in found:
         evaluator.error(
             "E900",
@@ -26,12 +24,6 @@ def refuse_later(evaluator: Evaluator, draft: Draft) -> None:
             help="leave it out of what this run uses",
         )
     _no_task(evaluator, draft)
-
-
-def _ignored(evaluator: Evaluator, ignored: tuple[Later, ...]) -> None:
-    for later in ignored:
-        message = f"{later.what} is not handed to agents yet"
-        evaluator.error("W900", message, later.place, severity="warning")
 
 
 def _no_task(evaluator: Evaluator, draft: Draft) -> None:

@@ -1,15 +1,19 @@
 """Where a program's other texts come from. The language itself reads no disk: shells bring a `Library`."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from posixpath import dirname, join, normpath
+from posixpath import basename, dirname, join, normpath
 from typing import Protocol
 
 from .names import did_you_mean
 from .program import Task
 from .quantity import Scalar
 from .source import Source
+
+# The name of a text that has files ends so, and no other's does.
+TREE = "/"
 
 
 class LibraryError(Exception):
@@ -70,6 +74,11 @@ def no_family(name: str, families: Iterable[str]) -> LibraryError:
     return LibraryError(f"there is no task family `{name}`", help=meant or help_)
 
 
+def tree_name(path: str, importer: str) -> str:
+    """The name of the text that has the files which importer calls path."""
+    return f"{resolve(path, importer)}{TREE}"
+
+
 class Library(Protocol):
     """Raises LibraryError from every method where the text cannot be had."""
 
@@ -79,6 +88,11 @@ class Library(Protocol):
 
     def text(self, path: str, *, importer: str) -> str:
         """What `file(path)` or `rows(path)` stands for."""
+        ...
+
+    def tree(self, path: str, *, importer: str) -> str:
+        """The files of the folder at path, or the one file there, as one text: a JSON object with each file under
+        its path within the folder (`podium.engine.workspace`)."""
         ...
 
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
@@ -114,6 +128,19 @@ class MemoryLibrary:
         if path not in self.files:
             raise LibraryError(f"there is no file {path!r}")
         return self.files[path]
+
+    def tree(self, path: str, *, importer: str) -> str:
+        top = f"{path.rstrip('/')}/"
+        found = {
+            name.removeprefix(top): text
+            for name, text in self.files.items()
+            if name.startswith(top)
+        }
+        if path in self.files:
+            found = {basename(path): self.files[path]}
+        if not found:
+            raise LibraryError(f'there is no file or folder "{path}"')
+        return json.dumps({name: {"text": text} for name, text in found.items()})
 
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
         if name not in self.families:

@@ -203,6 +203,7 @@ class Task:
     """One problem. pass_rule None: only a bool or a Verdict can say `passed`.
 
     baseline: an answer to beat, scored before anything is paid and never returned; only where there is a verifier.
+    files: what the folders of agents begin with: names of texts of `Program.sources`, as `Library.tree` has them.
     """
 
     name: str
@@ -211,6 +212,7 @@ class Task:
     pass_rule: "Condition | None" = None
     better: Literal["higher", "lower"] = "higher"
     baseline: str | None = None
+    files: tuple[str, ...] = ()
 
 
 # --- conditions (until, accept, pass) ------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import replace
 from .conditions import only
 from .context import Bound, Context
 from .fields import Got
+from .folders import given_files
 from .kinds import PASS_NAMES
 from .library import LibraryError
 from .problem import Problem
@@ -16,7 +17,7 @@ from .quantity import Scalar
 from .reading import as_text, as_word
 from .tools import tools_of
 from .types import TASK
-from .values import BAD, Json, Later, Noun, Row, RowSet, Scope, Tasks, Unknown, Value, is_condition
+from .values import BAD, Json, Noun, Row, RowSet, Scope, Tasks, Unknown, Value, is_condition
 
 MOST_ROWS = 100_000
 
@@ -37,13 +38,12 @@ def build(context: Context, noun: Noun, got: Got) -> Value:
         _pass_rule(context, got),
         "lower" if better == "lower" else "higher",
         _baseline(context, noun, got),
+        given_files(context, got),
     )
     offered = tools_of(context, noun, got)
-    works = as_word(got.value("style"), "work" if offered else "discuss") == "work"
-    ignored = (
-        [Later(f"`files` of task `{noun.name}`", got.at("files"))] if got.given("files") else []
-    )
-    return Tasks((task,), tuple(ignored), offered, works)
+    has_files = got.given("files")
+    works = as_word(got.value("style"), "work" if offered or has_files else "discuss") == "work"
+    return Tasks((task,), offered, works, got.at("files") if has_files else None)
 
 
 # What stands for a verifier with a mistake, or of a parameter without a value: whatever one may do, it may.

@@ -112,15 +112,15 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """One task, or one for each row. ignored: what is given of it and not handed to agents yet.
+    """One task, or one for each row. tools: for all who work on it.
 
-    tools: for all who work on it. works: whether teams that name no style are at work on it.
+    works: whether teams that name no style are at work on it. files: where it says which files agents begin with.
     """
 
     tasks: tuple[program.Task, ...]
-    ignored: tuple["Later", ...] = ()
     tools: tuple[program.Tool, ...] = ()
     works: bool = False
+    files: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

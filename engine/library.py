@@ -4,12 +4,13 @@ Nothing outside the project is read: its root is the nearest folder with a podiu
 folder of the main file. A path is followed through every link before that is decided.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from podium.dsl.library import LibraryError, resolve, standard
+from podium.dsl.library import LibraryError, resolve, standard, tree_name
 from podium.dsl.prices import text_name
 from podium.dsl.program import Task
 from podium.dsl.quantity import Scalar
@@ -17,6 +18,7 @@ from podium.dsl.source import Source
 
 from . import families
 from .clients.address import VENDOR_URL
+from .folders import gathered
 from .prices import price_text
 
 ALLOWED_KINDS = ("env", "file", "python", "host", "mcp")
@@ -43,6 +45,10 @@ class DiskLibrary:
     def text(self, path: str, *, importer: str) -> str:
         return self._read(resolve(path, importer), path)
 
+    def tree(self, path: str, *, importer: str) -> str:
+        with _told(path):
+            return gathered(self._inside(resolve(path, importer), path), path)
+
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
         return families.family(name, args)
 
@@ -59,20 +65,31 @@ class DiskLibrary:
         return project_root(Path.cwd() if self.main.startswith("<") else Path(self.main).parent)
 
     def _read(self, path: str, written: str) -> str:
-        try:
-            found = Path(path).resolve()
-            if not found.is_relative_to(self.root):
-                raise LibraryError(f'"{written}" is outside the project', code="E502")
+        with _told(written):
+            found = self._inside(path, written)
             if found.is_dir():
                 raise LibraryError(f'"{written}" is a folder')
             with found.open("rb") as file:
                 raw = file.read(_MOST_BYTES + 1)
-        except FileNotFoundError as error:
-            raise LibraryError(f'there is no file "{written}"') from error
-        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a loop of links
-            why = getattr(error, "strerror", None) or str(error)
-            raise LibraryError(f'"{written}" cannot be read: {why}') from error
         return _decoded(raw, written)
+
+    def _inside(self, path: str, written: str) -> Path:
+        found = Path(path).resolve()
+        if not found.is_relative_to(self.root):
+            raise LibraryError(f'"{written}" is outside the project', code="E502")
+        return found
+
+
+@contextmanager
+def _told(written: str) -> Generator[None]:
+    """What goes wrong with a file, as LibraryError. written: its path as the program has it."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise LibraryError(f'there is no file "{written}"') from error
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a loop of links
+        why = getattr(error, "strerror", None) or str(error)
+        raise LibraryError(f'"{written}" cannot be read: {why}') from error
 
 
 def _decoded(raw: bytes, written: str) -> str:
@@ -108,6 +125,10 @@ class StoredLibrary:
 
     def text(self, path: str, *, importer: str) -> str:
         return self._source(resolve(path, importer)).text
+
+    def tree(self, path: str, *, importer: str) -> str:
+        name = tree_name(path, importer)  # runs of before there were trees have none
+        return next((one.text for one in self.sources if one.name == name), "")
 
     def family(self, name: str, args: Mapping[str, Scalar]) -> Task:
         return families.family(name, args)

@@ -36,6 +36,7 @@ from .event import (
     Stamped,
 )
 from .fold import Fold
+from .folders import kept
 from .interpret import run as walk
 from .journal import Journal
 from .ledger import Ledger, Limit
@@ -259,6 +260,7 @@ async def live(
         world = replace(
             _world(run, journal, access, ledger, verify=verify, tools=tools),
             by=_ends_by(run.program, journal, now),
+            folders=await kept(journal, run.program),
         )
         rental = _rental(run, journal, ledger, world, access.admission.poke)
         if rental is not None:

@@ -39,6 +39,7 @@ from .collector import patient
 from .dispatch import Pace, Verify
 from .event import Stamped
 from .fold import Fold, fold_for
+from .folders import begun
 from .functions import Bindings
 from .gauging import listen
 from .journal import Journal
@@ -362,6 +363,7 @@ class Engine:
         """Load what judges, open the tools, reach the models, write the run down, live it. What goes wrong before
         it lives is raised to who started it; what goes wrong later is in the run's result and disturbs no other.
         """
+        begun(program)
         bound = {**self._bindings, **(bindings or {})}
         sandbox = self._sandbox
         if self._judging is judge:  # what stands for it may call no function of the user's

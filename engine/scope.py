@@ -63,6 +63,7 @@ class World:
     offers: what a tool offers to models, where the run has not decided it yet. Raises CallError.
     told: the reply that is recorded at an address, None where there is none.
     longer: each gives the run's own time so many more seconds; filled by the walk.
+    folders: by the files that a task gives, the name of the tree that agents on it begin with.
     lease: until when the rent of the run's models is held; without a rent it never ends.
     """
 
@@ -83,7 +84,7 @@ class World:
     orders: Sequence[Ordered] = ()
     offers: Callable[[Tool], tuple[Offer, ...]] = NO_TOOLS.offers
     told: Callable[[str], Reply | None] = _no_reply
-
+    folders: Mapping[tuple[str, ...], str] = field(default_factory=dict[tuple[str, ...], str])
     lease: Lease = field(default_factory=Lease)
 
     @property

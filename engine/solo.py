@@ -35,13 +35,13 @@ def act_alone(
 async def _act(here: Here, role: Role, value: Value, attempt: Attempt | None) -> Ended:
     before = attempt or (value if isinstance(value, Attempt) else None)
     view = view_of(here, role, value, before)
-    files = "" if before is None else before.tree
+    files = here.files if before is None else before.tree or here.files
     bench = bench_at(here, role, value=value, files=files) if role.tools else None
     ask, messages = partial(ask_model, here), messages_of(role, view)
     made = await act(ask, role, messages, turn_of(here, role), bench)
     if before is not None and "attempt" in role.takes:
         # Files stay with what is revised, unless who revises it has a folder of its own.
-        made = replace(made, before=replace(before, before=None), tree=made.tree or files)
+        made = replace(made, before=replace(before, before=None), tree=made.tree or before.tree)
     keep(here, made)
     return ending(made)
 

@@ -39,7 +39,10 @@ async def part_tasks(
     if answer is None:
         return (), ended
     parts = _parts(answer)[:most]
-    tasks = tuple(Task(f"{here.task.name}.{i}", part) for i, part in enumerate(parts, 1))
+    tasks = tuple(
+        Task(f"{here.task.name}.{i}", part, files=here.task.files)
+        for i, part in enumerate(parts, 1)
+    )
     return tasks, _failed(here, "no part was listed")
 
 

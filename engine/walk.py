@@ -167,6 +167,11 @@ class Here:
         return self.walk.world.recorder
 
     @property
+    def files(self) -> str:
+        """The tree that agents begin with on the task at hand, as of Attempt."""
+        return self.world.folders.get(self.task.files, "")
+
+    @property
     def pledges(self) -> tuple[Pledge, ...]:
         return tuple([cause for cause in self.causes if isinstance(cause, Pledge)])
 

@@ -78,6 +78,11 @@ def path_of(path: str) -> str:
     return str(pure)
 
 
+def can_be_named(path: str) -> bool:
+    """Whether a model and a person can say path again."""
+    return path.isprintable() and len(path) <= _LONGEST_PATH
+
+
 # --- on a disk -----------------------------------------------------------------------------------
 
 
@@ -101,7 +106,7 @@ def picked_up(folder: Path) -> dict[str, File]:
         if size > MOST_BYTES or len(tree) >= MOST_FILES:
             raise TooLarge(f"more than {MOST_BYTES >> 20} MiB or {MOST_FILES:,} files")
         path = at.relative_to(folder).as_posix()
-        if not path.isprintable() or len(path) > _LONGEST_PATH:
+        if not can_be_named(path):
             continue  # a name that nobody could say again
         tree[path] = File(at.read_bytes(), bool(info.st_mode & stat.S_IXUSR))
     return tree

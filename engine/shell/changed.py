@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from podium.dsl.changes import Change, changes
-from podium.dsl.library import LibraryError, standard
+from podium.dsl.library import TREE, LibraryError, standard
 from podium.dsl.source import Source
 
 from ..clients.address import BASE
 from ..fold import Fold
+from ..folders import gathered
 from ..library import DiskLibrary, allowance
 from ..request import Request, compiled
 from ..spend import Spend, total_of
@@ -40,8 +41,10 @@ def _now(old: Source) -> Source | None:
     if old.name.startswith("<"):
         return old
     try:
+        if old.name.endswith(TREE):
+            return Source(old.name, gathered(Path(old.name), old.name))
         return Source(old.name, Path(old.name).read_text("utf-8-sig"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, LibraryError):
         return None
 
 

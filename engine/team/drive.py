@@ -244,7 +244,7 @@ def _job(
         turn = replace(turn, urgency=int(len(phase.seats) == 1))  # then all others wait for it
         desk = desk_of(state, number, seat) if state.commons and phase.part == "solve" else None
         tools = () if state.commons and desk is None else role.tools
-        bench = bench_at(place, role, desk) if tools else None
+        bench = bench_at(place, role, desk, files=place.files) if tools else None
         attempt = await act(partial(ask_model, place), role, messages, turn, bench)
         if desk is not None:
             desk.leave(place.address)

@@ -21,6 +21,7 @@ LIBRARY = MemoryLibrary(
     modules={"./house.team": 'verifier taste = exact("good")\n'},
     files={
         "issue.md": "Fix it.",
+        "./broken/sum.py": "def add(a, b): return a - b",
         "set.jsonl": '{"problem": "1+1", "answer": 2}\n\n{"problem": "2+2", "answer": "4"}\n',
         "torn.jsonl": '{"problem": "1+1"}\n{"prob',
         "short.jsonl": '{"problem": "1+1", "answer": 2}\n{"problem": "2+2"}\n',
