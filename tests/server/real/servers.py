@@ -1,15 +1,18 @@
 """Real inference servers on this machine's CPU, for tests: set up once, started, ended with all their processes.
 
 Each has an environment of its own under `~/.cache/podium/servers`, named after the hash of its pins, so that it
-is installed once; the weights are those of the embedded model, for all of them. What cannot be had is said in one
-sentence, with which a test is skipped.
+is installed once; the weights are those of the embedded model, for all of them.
+
+A test is skipped, with a sentence, only for what is no fault of ours: another Python, an index that cannot be
+reached or has not that wheel, too little disk or memory, and whatever keeps SGLang, which is built for GPUs, from
+being set up. All else that keeps a server from being there is an error of the run.
 """
 
 import fcntl
 import hashlib
 import os
+import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -17,23 +20,30 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
+from podium.engine.call import CallError
 from podium.engine.clients import local
+
+from .guard import LEFT
 
 HERE = Path(__file__).parent
 MODEL = "smollm2-135m"
 READY_S, STOP_S = 240.0, 30.0
 INSTALL_S = 1200.0
-NEEDS_GB = 8
+DISK_GB, MEMORY_GB = 8, 6
 
 
 class Unavailable(Exception):
-    """The message says why there is no such server here."""
+    """There can be no such server here, and the message says why; it is no fault of the project."""
+
+
+class Broken(Exception):
+    """There is no such server here, though there should be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +62,14 @@ class Served:
 
 @contextmanager
 def running(name: str) -> Generator[Served]:
-    """The server of this name: llama.cpp, vllm or sglang. Raises Unavailable."""
-    with _STARTS[name]() as served:
+    """The server of this name: llama.cpp, vllm or sglang. Raises Unavailable and Broken."""
+    with ExitStack() as stack:
+        try:
+            served = stack.enter_context(STARTS[name]())
+        except Broken as problem:
+            if name == "sglang":
+                raise Unavailable(f"its set-up does not work here: {problem}") from problem
+            raise
         yield served
 
 
@@ -65,7 +81,17 @@ def _cache(kind: str) -> Path:
 
 
 def _gguf() -> Path:
-    return anyio.run(local.fetch, local.cache_folder(os.environ), _quiet)
+    try:
+        return anyio.run(local.fetch, local.cache_folder(os.environ), _quiet)
+    except CallError as problem:
+        told = refused(problem.message)
+        if isinstance(
+            told, Unavailable
+        ):  # it quotes pip's last line alone, which is the same for both
+            told = Unavailable(
+                f"the package index cannot be reached or lacks it: {problem.message}"
+            )
+        raise told from problem
 
 
 def _quiet(_: str) -> None:
@@ -102,8 +128,8 @@ def _hash(file: Path) -> str:
 def _install(folder: Path, pins: Path) -> None:
     if sys.platform != "linux" or sys.version_info[:2] != (3, 11):
         raise Unavailable("its wheels are for Python 3.11 on Linux")
-    if shutil.disk_usage(folder.parent).free < NEEDS_GB * 10**9:
-        raise Unavailable(f"{folder.parent} has less than {NEEDS_GB} GB free")
+    if shutil.disk_usage(folder.parent).free < DISK_GB * 10**9:
+        raise Unavailable(f"{folder.parent} has less than {DISK_GB} GB free")
     shutil.rmtree(folder, ignore_errors=True)
     _done([sys.executable, "-m", "venv", str(folder)])
     pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
@@ -115,11 +141,33 @@ def _done(command: Sequence[str]) -> None:
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=INSTALL_S, check=False
     )
     if done.returncode:
-        said = done.stdout.decode(errors="replace").strip().splitlines()
-        why = next(
-            (line for line in reversed(said) if line.startswith("ERROR")), "".join(said[-1:])
-        )
-        raise Unavailable(f"it could not be installed: {why[:300]}")
+        raise refused(done.stdout.decode(errors="replace"))
+
+
+NOT_REACHED = re.compile(
+    r"Failed to establish a new connection|Max retries exceeded|Read timed out|ProxyError"
+    r"|Name or service not known|name resolution|Connection (aborted|broken|reset)"
+)
+
+
+def refused(said: str) -> Unavailable | Broken:
+    """What follows from what pip said when it failed: whether it is the index, the disk, or a fault of ours."""
+    lines = said.strip().splitlines() or ["it said nothing"]
+    why = next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1])
+    wheel = re.search(r"No matching distribution found for (\S+)", said)
+    if "No space left on device" in said:
+        return Unavailable("the disk is full")
+    if NOT_REACHED.search(said if wheel else why):
+        return Unavailable("the package index cannot be reached")
+    if wheel:
+        return Unavailable(f"the package index has no wheel of {wheel[1]} for this machine")
+    return Broken(f"it could not be installed: {why[:300]}")
+
+
+def _need_memory() -> None:
+    free = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
+    if free and int(free[1]) < MEMORY_GB * 10**6:
+        raise Unavailable(f"less than {MEMORY_GB} GB of memory are free")
 
 
 def _stand_in(python: Path) -> None:
@@ -147,32 +195,37 @@ def _weights(python: Path) -> Path:
 # --- starting and ending --------------------------------------------------------------------------
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     return port
 
 
 @contextmanager
-def _process(command: Sequence[str], environ: Mapping[str, str], url: str) -> Generator[None]:
-    """The server while the block runs; then neither it nor a process that it started is left."""
+def process(command: Sequence[str], environ: Mapping[str, str], url: str) -> Generator[None]:
+    """The server while the block runs; then neither it nor a process that it started is left, also where this
+    process is killed."""
+    guarded = [sys.executable, str(HERE / "guard.py"), str(STOP_S), *command]
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
+        guard = subprocess.Popen(
+            guarded,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             env={**os.environ, **environ},
             start_new_session=True,
         )
         try:
-            if not _ready(process, url):
+            if not _ready(guard, url):
                 log.seek(0)
                 said = log.read().decode(errors="replace").strip().splitlines()[-12:]
-                raise AssertionError("the server did not start:\n" + "\n".join(said))
+                raise Broken("it did not start:\n" + "\n".join(said))
             yield
         finally:
-            _end(process)
+            assert guard.stdin is not None
+            guard.stdin.close()
+            left = guard.wait(3 * STOP_S) == LEFT
+        assert not left, "a process of the server is left"
 
 
 def _ready(process: "subprocess.Popen[bytes]", url: str) -> bool:
@@ -186,32 +239,6 @@ def _ready(process: "subprocess.Popen[bytes]", url: str) -> bool:
         except OSError:  # an HTTP error too: not ready yet
             pass
         time.sleep(0.25)
-    return False
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            break
-        until = time.monotonic() + STOP_S
-        while time.monotonic() < until and _lives(process):
-            time.sleep(0.1)
-    process.wait(STOP_S)
-    assert not _lives(process), "a process of the server is left"
-
-
-def _lives(process: "subprocess.Popen[bytes]") -> bool:
-    """Whether a process of its group is there that is no zombie."""
-    process.poll()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, group = stat.read_text().rpartition(") ")[2].split()[:3]
-        except OSError:  # it ended as we looked
-            continue
-        if int(group) == process.pid and state != "Z":
-            return True
     return False
 
 
@@ -230,7 +257,8 @@ def _llama() -> Generator[Served]:
         try:
             assert process.stdout is not None
             line = process.stdout.readline().decode()
-            assert line, "the server did not start"
+            if not line:
+                raise Broken("it did not start")
             yield Served("llama.cpp", line.split('"')[3], key)
         finally:
             process.terminate()
@@ -239,8 +267,9 @@ def _llama() -> Generator[Served]:
 
 @contextmanager
 def _vllm() -> Generator[Served]:
+    _need_memory()
     python = environment("vllm")
-    port = _free_port()
+    port = free_port()
     # Not the command `vllm`: that of the distribution for CPUs does not find its own version.
     command = [str(python), "-m", "vllm.entrypoints.openai.api_server", "--model"]
     command += [str(_weights(python)), "--served-model-name", MODEL, "--host", "127.0.0.1"]
@@ -252,14 +281,15 @@ def _vllm() -> Generator[Served]:
     command += ["--max-num-batched-tokens", "32768"]
     offline = {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1", **_OFFLINE}
     url = f"http://127.0.0.1:{port}"
-    with _process(command, offline, url):
+    with process(command, offline, url):
         yield Served("vllm", url)
 
 
 @contextmanager
 def _sglang() -> Generator[Served]:
+    _need_memory()
     python = environment("sglang")
-    port = _free_port()
+    port = free_port()
     command = [str(python), "-m", "sglang.launch_server", "--model-path", str(_weights(python))]
     command += ["--served-model-name", MODEL, "--host", "127.0.0.1", "--port", str(port)]
     command += ["--device", "cpu", "--dtype", "float32", "--attention-backend", "torch_native"]
@@ -270,12 +300,12 @@ def _sglang() -> Generator[Served]:
     # It tells its load with each token, not each fortieth.
     command += ["--decode-log-interval", "1"]
     url = f"http://127.0.0.1:{port}"
-    with _process(command, {"SGLANG_USE_CPU_ENGINE": "1", **_OFFLINE}, url):
+    with process(command, {"SGLANG_USE_CPU_ENGINE": "1", **_OFFLINE}, url):
         yield Served("sglang", url)
 
 
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1"}
-_STARTS = {"llama.cpp": _llama, "vllm": _vllm, "sglang": _sglang}
+STARTS = {"llama.cpp": _llama, "vllm": _vllm, "sglang": _sglang}
 
 
 @contextmanager
