@@ -118,7 +118,8 @@ HELP: Mapping[str, str] = MappingProxyType(
         ),
         "tools": (
             "how an agent's tools are told of and called: `native`, in the protocol's own fields, and in "
-            "words where the server refuses these; `text`, in words from the start, for models that were "
+            "words where the server refuses these or llama.cpp says that its model's template has no place for "
+            "them; `text`, in words from the start, for models that were "
             "not taught the server's form"
         ),
         "top_k_off": "the number that switches `top_k` off",

@@ -76,6 +76,12 @@ def slots_of(props: dict[str, Any]) -> int | None:
     return count(props, "total_slots") or None
 
 
+def knows_tools(props: dict[str, Any]) -> bool:
+    """Whether the model's template has a place for tools, by llama.cpp's /props. Where it has none the server
+    takes them, and tells the model nothing of them."""
+    return mapping(props.get("chat_template_caps")).get("supports_tools") is not False
+
+
 def context_of(model: Served, props: dict[str, Any]) -> int | None:
     """The window of model in tokens: from the list, else from llama.cpp's /props or Ollama's /api/ps."""
     if model.context is not None:

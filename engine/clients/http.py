@@ -32,7 +32,7 @@ from .chat import Collector
 from .classify import UNKNOWN, refusal, refused_field, refuses_priority, scrubbed
 from .collect import collect
 from .dialects import PROFILES, Profile
-from .discover import choose, context_of, listed, slots_of
+from .discover import choose, context_of, knows_tools, listed, slots_of
 from .first import Trial
 from .gauges import Load, load_of, tokens_of
 from .local import LocalServer, local_server
@@ -156,6 +156,8 @@ class HttpClient:
             raise CallError("request", f"model {model.name}: {problem}") from None
         props = await self._props(place, profile, where)
         slots = slots_of(props) if profile.slots else None
+        if not knows_tools(props) and "tools" not in model.profile:
+            profile = replace(profile, tools="text")
         replicas = _replicas(
             Replica(
                 name=f"{model.name}@{where}",

@@ -7,7 +7,7 @@ import anyio.abc
 import pytest
 
 from podium.dsl.model import Limits
-from podium.engine.call import CallError, ModelReply
+from podium.engine.call import CallError, ModelReply, Offer
 from podium.engine.clients.http import HttpClient
 from podium.engine.clients.wire import Wire
 from podium.engine.testing import dialect
@@ -54,6 +54,21 @@ async def test_a_slot_of_llama_cpp_is_a_replica(client: HttpClient) -> None:
         assert fake.calls[0].body["id_slot"] == 2
     assert [(r.slot, r.inflight) for r in replicas] == [(0, 1), (1, 1), (2, 1)]
     assert len({r.name for r in replicas}) == 3
+
+
+@pytest.mark.parametrize(
+    ("profile", "native"), [({}, False), ({"tools": "native"}, True), ({"tools": "text"}, False)]
+)
+async def test_a_model_whose_template_has_no_place_for_tools_is_told_of_them_in_words(
+    client: HttpClient, profile: dict[str, str], native: bool
+) -> None:
+    look = Offer("look", "Looks around.", {"type": "object", "properties": {}})
+    async with recorded("xllamacpp-2026.10.11549") as fake:
+        replicas = await client.probe(replace(model(fake.url), profile=profile))
+        await client.send(replace(CALL, tools=(look,)), replicas[0], "id")
+        body = fake.calls[0].body
+    assert ("tools" in body) == native
+    assert ("Looks around." in body["messages"][0]["content"]) != native
 
 
 async def test_inflight_is_32_or_as_the_model_says(client: HttpClient) -> None:
