@@ -12,6 +12,7 @@ again. Replicas share the weights and have a cache each. A token is a byte.
 import argparse
 import asyncio
 import json
+import os
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -227,7 +228,16 @@ async def serve(weights: Weights, count: int) -> None:
         urls.append(f"http://127.0.0.1:{runner.addresses[0][1]}")
         running.append(asyncio.create_task(app[REPLICA].run()))
     print(json.dumps({"urls": urls, "device": weights.device}), flush=True)
-    await asyncio.gather(*running)
+    running.append(asyncio.create_task(_parent_gone(os.getppid())))
+    done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        task.result()
+
+
+async def _parent_gone(parent: int) -> None:
+    """Return once who started this is gone, who then cannot end it."""
+    while os.getppid() == parent:  # noqa: ASYNC110  # the death of a parent can only be looked for
+        await asyncio.sleep(0.5)
 
 
 def main() -> None:
