@@ -37,6 +37,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "topup": ("topup", "Give a run more budget."),
     "drain": ("drain", "Have a live run let a replica of a model run empty."),
     "show": ("show", "List runs, or show one, or one node of it."),
+    "note": ("note", "Write a note on a run."),
     "compare": ("compare", "Compare topologies at equal cost."),
     "scale": ("scale", "Say how many teams of what size to spend a budget on."),
     "test": ("test", "Test a program's promises on the simulator."),

@@ -1,9 +1,7 @@
 """`podium show`: the runs of a store, one run, or one node of it."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -13,7 +11,6 @@ from podium.dsl.names import did_you_mean
 
 from ..answer import result_json
 from ..early import early
-from ..event import Improved
 from ..fold import Fold, Node, Spend
 from ..places import is_within
 from ..spend import MICRO, NO_SPEND, rent_share, total_of
@@ -25,8 +22,10 @@ from .early_view import saved_and_wasted
 from .ending import answer_text, store_option_of, table_of, what_and_price
 from .exits import ShellError
 from .options import json_option, store_option
-from .output import columns, stdout_console
+from .output import stdout_console
 from .reading import find_run, fold_of, is_planned, limits, open_store
+from .run_file import write_page
+from .runs import STATES, Filters, list_runs, notes_json
 from .safe import safe, safe_json, safe_line
 from .summary import (
     Row,
@@ -49,83 +48,78 @@ _FULL_TEXTS = 3  # calls whose whole text is shown; of more, a line each
 
 @click.command(
     short_help="List runs, or show one, or one node of it.",
-    epilog="Example: podium show 2026-11-30-0c1b7a1b3 main/parallel/3.squad",
+    epilog="Examples: podium show --since 2d --state passed; podium show 2026-11-30-0c1b7a1b3 --html run.html",
 )
 @click.argument("run", required=False)
 @click.argument("address", required=False)
+@click.option(
+    "--html", "html_path", metavar="PATH", help="Also write a page of RUN: all of it, in one file."
+)
+@click.option("--name", metavar="TEXT", help="List runs with TEXT in their name, file or flow.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(STATES),
+    metavar="STATE",
+    help=f"List runs in this state: {', '.join(STATES)}.",
+)
+@click.option("--since", metavar="WHEN", help="List runs started since then: 2h, 3d, 2026-12-01.")
+@click.option("--task", metavar="TEXT", help="List runs with TEXT in the name of a task.")
+@click.option(
+    "--note", metavar="TEXT", help="List runs with TEXT in a note, such as a tag: '#keep'."
+)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="List the newest N of them.")
 @store_option
 @json_option
-def command(run: str | None, address: str | None, store: str, as_json: bool) -> None:
+def command(
+    run: str | None,
+    address: str | None,
+    html_path: str | None,
+    name: str | None,
+    states: tuple[str, ...],
+    since: str | None,
+    task: str | None,
+    note: str | None,
+    last: int | None,
+    store: str,
+    as_json: bool,
+) -> None:
     """List the runs of the store, or show RUN, or the node at ADDRESS of RUN."""
+    filters = Filters(name, states, since, task, note, last)
+    _refuse(run, address, html_path, filters)
     with open_store(Path(store)) as opened:
         if run is None:
-            _list(opened, as_json=as_json)
+            list_runs(opened, filters, as_json=as_json)
             return
         record = find_run(opened, run)
         folded = fold_of(opened, record)
-        if address is None:
-            _run(folded, record, store, as_json=as_json)
-        else:
+        if address is not None:
             _node(folded, opened, record, address.rstrip("/"), as_json=as_json)
+            return
+        _run(folded, opened, record, store, as_json=as_json)
+        if html_path is not None:
+            write_page(Path(html_path), opened, record)
 
 
-# --- the list ----------------------------------------------------------------------------------
-
-
-def _list(store: Store, *, as_json: bool) -> None:
-    records = store.runs()
-    if as_json:
-        click.echo(safe_json({"schema": 1, "runs": [_record_json(store, r) for r in records]}))
-        return
-    if not records:
-        click.echo("no runs yet", err=True)
-        return
-    table = columns(("run", "name", "started", "state", "score"), wraps=("state",))
-    for record in records:
-        score = _score(store, record)
-        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
-        shown = f"{score:.6g}" if isinstance(score, int | float) else ""
-        name = safe_line(record.name, 40)
-        table.add_row(*map(Text, (record.id, name, started, state_of(store, record), shown)))
-    stdout_console().print(table)
-
-
-def state_of(store: Store, record: RunRecord) -> str:
-    """How the run stands, in a word or two."""
-    if record.outcome is not None and record.status != "running":
-        return safe_line(str(record.outcome.get("outcome", record.status)), 40)
-    if record.status == "running":
-        owner = store.owner(record.id)
-        return "died, can be resumed" if owner is None else f"running (pid {owner.pid})"
-    return record.status
-
-
-def _record_json(store: Store, record: RunRecord) -> dict[str, Any]:
-    return {
-        "run": record.id,
-        "name": record.name,
-        "created": record.created,
-        "status": record.status,
-        "live": store.owner(record.id) is not None,
-        "outcome": None if record.outcome is None else record.outcome.get("outcome"),
-        "score": _score(store, record),
-    }
-
-
-def _score(store: Store, record: RunRecord) -> Any:
-    """Of a run that has an end what it gave; of one that lives or died the best so far."""
-    if record.outcome is not None and record.status != "running":
-        return record.outcome.get("score")
-    events = (stamped.event for stamped in store.events(record.id))
-    return next((e.score for e in reversed([e for e in events if isinstance(e, Improved)])), None)
+def _refuse(run: str | None, address: str | None, html_path: str | None, filters: Filters) -> None:
+    """Raise ShellError on words that do not go together."""
+    if run is not None and not filters.is_empty:
+        raise ShellError(
+            "--name, --state, --since, --task, --note and --last are for the list: leave RUN out"
+        )
+    if html_path is not None and (run is None or address is not None):
+        raise ShellError("--html writes the page of a whole run: podium show RUN --html PATH")
 
 
 # --- a run -------------------------------------------------------------------------------------
 
 
-def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
+def _run(folded: Fold, opened: Store, record: RunRecord, store: str, *, as_json: bool) -> None:
+    notes = opened.notes(record.id)
     if as_json:
-        click.echo(safe_json(result_json(record.id, folded, store)))
+        found = {**result_json(record.id, folded, store), "notes": notes_json(notes)}
+        click.echo(safe_json(found))
         return
     console = stdout_console()
     console.print(Text(f"Run {record.id} ({safe_line(record.name, 60)})", style="bold"))
@@ -141,6 +135,7 @@ def _run(folded: Fold, record: RunRecord, store: str, *, as_json: bool) -> None:
         best_team(folded),
         saved_and_wasted(early(folded)),
         *books(folded.total),
+        *(f"Note of {note.day}: {safe(note.text)}" for note in notes),
     )
     for words in filter(None, said):
         console.print(Text(words), soft_wrap=True)

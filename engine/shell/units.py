@@ -104,7 +104,17 @@ def show_count(number: int) -> str:
 
 def show_calls(number: int) -> str:
     """`1 call`, `40k calls`."""
-    return f"{show_count(number)} call{'' if number == 1 else 's'}"
+    return f"{show_count(number)} {plural(number, 'call')}"
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """`1 team`, `1,200 teams`; several: of a word that does not add an s."""
+    return f"{number:,} {plural(number, one, several)}"
+
+
+def plural(number: int, one: str, several: str = "") -> str:
+    """The word alone."""
+    return one if number == 1 else several or f"{one}s"
 
 
 def show_seconds(span: float) -> str:

@@ -104,7 +104,7 @@ async def test_the_list_has_the_best_so_far_of_a_run_that_died(tmp_path: Path) -
         died.emit(Improved("main/poet", score, None, "x"))
     await died.close()
     store.close()
-    assert show(path).stdout.splitlines()[1].split()[-1] == "0.75"
+    assert show(path).stdout.splitlines()[1].split()[-2] == "0.75"
     assert json.loads(show(path, "--json").stdout)["runs"][0]["score"] == 0.75
 
 
