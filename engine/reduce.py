@@ -1,4 +1,4 @@
-"""Choosing among attempts that are already judged. Pure; ties always go to the earliest."""
+"""Choosing among attempts that are already judged. Pure; ties go to whole replies, then to the earliest."""
 
 import random
 import re
@@ -30,6 +30,12 @@ def rank(verdict: Verdict | None, better: Better) -> Rank:
     return (True, verdict.passed is True, scored, turned, open_, not verdict.flags)
 
 
+def worth(attempt: Attempt, better: Better) -> tuple[Rank, bool]:
+    """The place of an attempt among others, larger is better: by its verdict, and of equal ones a whole reply is
+    before one that was cut, which is no success unless it passes."""
+    return rank(attempt.verdict, better), not attempt.cut
+
+
 def settled(verdict: Verdict, task: Task, verifier: Verifier) -> Verdict:
     """The verdict with `passed` from the task's pass rule, where the task's own verifier gave only a score."""
     if verdict.passed is not None or task.pass_rule is None or verifier != task.verify:
@@ -41,12 +47,12 @@ def settled(verdict: Verdict, task: Task, verifier: Verifier) -> Verdict:
 
 def best(attempts: Sequence[Attempt], better: Better) -> Attempt:
     """The attempt with the best verdict; attempts without a verdict come last. attempts is not empty."""
-    return max(attempts, key=lambda attempt: rank(attempt.verdict, better))  # max keeps the first
+    return max(attempts, key=lambda attempt: worth(attempt, better))  # max keeps the first
 
 
 def top(attempts: Sequence[Attempt], k: int, better: Better) -> tuple[Attempt, ...]:
     """The k best, best first."""
-    ordered = sorted(attempts, key=lambda attempt: rank(attempt.verdict, better), reverse=True)
+    ordered = sorted(attempts, key=lambda attempt: worth(attempt, better), reverse=True)
     return tuple(ordered[:k])
 
 

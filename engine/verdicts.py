@@ -19,7 +19,7 @@ from .combine import combined, named_parts
 from .event import Improved, Measured, Scored, Unflagged
 from .judges import at_once, by_judges
 from .outcome import Failed
-from .reduce import attempts_of, rank, settled, top
+from .reduce import attempts_of, settled, top, worth
 from .value import Attempt, Json, Many, Value, Verdict
 from .walk import Ended, Failure, Here, ending, no_room
 
@@ -122,7 +122,7 @@ def _improve(here: Here, judged: Attempt) -> None:
 
 def _is_better(here: Here, one: Attempt, than: Attempt | None) -> bool:
     better = here.task.better
-    return than is None or rank(one.verdict, better) > rank(than.verdict, better)
+    return than is None or worth(one, better) > worth(than, better)
 
 
 def _has_flag(attempt: Attempt) -> bool:
@@ -173,7 +173,7 @@ def _correct(here: Here, chosen: Sequence[Attempt]) -> None:
     best = here.walk.best
     if best is None or all(one.address != best.address for one in chosen):
         return
-    new = max(chosen, key=lambda one: rank(one.verdict, here.task.better))
+    new = max(chosen, key=lambda one: worth(one, here.task.better))
     here.walk.best = new
     here.recorder.emit(Improved(*_told(new), new.tree))
 

@@ -47,6 +47,17 @@ def test_ties_go_to_the_earliest() -> None:
     assert [a.answer for a in top(attempts, 2, "higher")] == ["a", "b"]
 
 
+def test_of_equal_verdicts_a_whole_reply_is_before_one_that_was_cut() -> None:
+    cut, whole = (
+        Attempt("x", "x", "a", Verdict(0.0, False), cut=True),
+        Attempt("x", "x", "b", Verdict(0.0, False)),
+    )
+    better_one = Attempt("x", "x", "c", Verdict(0.5, False), cut=True)
+    assert best((cut, whole), "higher") is whole
+    assert top((cut, whole), 2, "higher") == (whole, cut)
+    assert best((whole, better_one), "higher") is better_one
+
+
 @given(st.lists(st.sampled_from(["x", "y", "z", " X "]), min_size=1, max_size=9))
 def test_the_vote_is_a_commonest_answer_and_the_first_of_its_kind(answers: list[str]) -> None:
     chosen = vote([made(answer, at=str(i)) for i, answer in enumerate(answers)])
