@@ -63,6 +63,23 @@ def test_a_flow_says_its_source_its_knobs_with_their_defaults_and_bounds_and_its
     assert examples(flow.doc)
 
 
+@pytest.mark.parametrize(
+    "flow", [one for one in FLOWS if one.size and not one.size.inner], ids=lambda entry: entry.name
+)
+def test_the_most_calls_that_a_flow_says_it_makes_are_those_of_its_plan(flow: Entry) -> None:
+    calls = flow.doc.partition("- Calls: ")[2].partition("\n\n")[0]
+    names = {
+        one.name: int(one.default or 0)
+        for one in flow.parameters
+        if (one.default or "").isdecimal()
+    }
+    word = rf"(?:{'|'.join(names)}|\d+)\b"
+    formulas = re.findall(rf"[(]*{word}[)]*(?: [*+] [(]*{word}[)]*)*", calls)
+    said = [eval(formula, names) for formula in formulas]  # of names and numbers
+    assert flow.size is not None
+    assert flow.size.most in said
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_is_laid_out_documented_and_without_mistakes(module: str) -> None:
     source = text(module)
