@@ -4,6 +4,7 @@ Beside one of them a service may run, in a sandbox of its own too. All that the 
 service's and holds its socket; the program sees it and can connect, and can change nothing there.
 """
 
+import importlib.util
 import math
 import os
 import tempfile
@@ -23,16 +24,17 @@ from .value import Json
 MOST_RUNS = 100
 # For a program that is asked for without `seconds`.
 RUN_S = 10.0
-# Where a program sees the folder of the service beside it.
-LINK = "/link"
+# Where a program sees the folder of the service beside it, and Python packages of this environment.
+LINK, PACKAGES = "/link", "/packages"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A program to run, and the service beside it, if there is one."""
+    """A program to run, and the service beside it, if there is one. packages: Python's, that it imports."""
 
     program: Command
     service: Command | None = None
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ def at_once(said: Mapping[str, Any]) -> int:
 
 def _asked(wanted: Mapping[str, Any]) -> Asked:
     beside = wanted.get("service")
-    return Asked(_command(wanted), None if beside is None else _command(mapping(beside)))
+    packages = tuple(str(name) for name in sequence(wanted.get("packages")))
+    return Asked(_command(wanted), None if beside is None else _command(mapping(beside)), packages)
 
 
 def _command(wanted: Mapping[str, Any]) -> Command:
@@ -110,15 +113,41 @@ async def run_all(commands: Sequence[Asked], sandbox: Sandbox, most: int) -> lis
 
 
 async def _run_one(asked: Asked, sandbox: Sandbox) -> Told:
+    program = _with_packages(asked.program, asked.packages, isolated=sandbox.isolates)
     if asked.service is None:
-        return Told(await sandbox.run(asked.program))
+        return Told(await sandbox.run(program))
     if not sandbox.isolates:
         raise SandboxFailed("a service needs one, to be apart from the program that talks to it")
     try:
         with tempfile.TemporaryDirectory(prefix="podium-", ignore_cleanup_errors=True) as made:
-            return await _run_both(asked.program, asked.service, sandbox, Path(made))
+            return await _run_both(program, asked.service, sandbox, Path(made))
     except OSError as error:
         raise SandboxFailed(f"the folder of a service cannot be set up: {error}") from error
+
+
+def _with_packages(program: Command, names: Sequence[str], *, isolated: bool) -> Command:
+    """program, with a path to these packages, as far as they are here; whether they fit is for it to find out."""
+    found = [folder for name in names for folder in _folders(name)]
+    if not found:
+        return program
+    if not isolated:
+        path = os.pathsep.join(dict.fromkeys(str(folder.parent) for folder in found))
+        return replace(program, environ={**program.environ, "PYTHONPATH": path})
+    shown = {f"{PACKAGES}/{folder.name}": folder for folder in found}
+    environ = {**program.environ, "PYTHONPATH": PACKAGES}
+    return replace(program, shown={**program.shown, **shown}, environ=environ)
+
+
+def _folders(name: str) -> list[Path]:
+    """Of a package, and of the libraries that its wheel brings. Not of our own, where solutions are."""
+    if not name.isidentifier() or name == "podium":
+        return []
+    spec = importlib.util.find_spec(name)
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    folders = [Path(place) for place in places[:1]]
+    return [
+        one for each in folders for one in (each, each.with_name(f"{name}.libs")) if one.is_dir()
+    ]
 
 
 async def _run_both(program: Command, service: Command, sandbox: Sandbox, folder: Path) -> Told:
@@ -139,7 +168,7 @@ async def _run_both(program: Command, service: Command, sandbox: Sandbox, folder
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run, "service", replace(service, files={}, folder=folder))
-        tasks.start_soon(run, "program", replace(program, shown={LINK: folder}))
+        tasks.start_soon(run, "program", replace(program, shown={**program.shown, LINK: folder}))
     if failed:
         raise failed[0]
     return Told(ran["program"], ran["service"])

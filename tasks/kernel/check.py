@@ -1,7 +1,7 @@
 """Judges a kernel: each trial has a shape, values and processes of its own, in turn with the reference.
 
 Nothing of the reference is in the candidate's process or sandbox. All that it computes is compared; time is that
-of the whole process, taken outside. What is built, and how it is started, is a runner's.
+of the whole process, taken outside. How a kernel is built and started, and what in it is suspect, is a runner's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from ..harness import exchange, source
 from ..harness.timing import compared
-from .problems import HEAD, MAIN, PROBLEMS
+from .problems import PROBLEMS
+from .runner import MISSING, Runner
 
 SMALL, TRIALS = 3, 5
 BUILD_S = 20.0
@@ -28,57 +29,36 @@ PEAK = 112e9
 _CLEAR = 4
 
 
-class Runner(NamedTuple):
-    """build: a line that makes of the file `source` one file, written to the output as base64; start: one that
-    runs it from the file `built`. Code 77: the tool is not there."""
-
-    tool: str
-    source: str
-    build: str
-    start: str
-
-
-C = Runner(
-    "gcc",
-    "kernel.c",
-    "command -v gcc >/dev/null || exit 77; "
-    "gcc -O3 -march=native -w -o built kernel.c main.c -lm && base64 -w 0 built",
-    "base64 -d built >run && chmod +x run && exec ./run",
-)
-_SUSPECT = {
-    "starts threads or processes": r"pthread|\bfork\b|\bclone\b|omp\.h|pragma\s+omp|threads\.h",
-    "lower precision": r"\bfloat\b|_Float16|__bf16|ffast-math|fast-math",
-    "assembly": r"\b(?:__)?asm(?:__)?\b",
-    "ends the process": r"\b_?exit\b|\babort\b|\bquick_exit\b",
-    "prints": r"\b(?:printf|puts|putchar|write|fwrite|dprintf)\s*\(",
-    "runs before it is called": r"\bconstructor\b|\bifunc\b|\binit_array\b",
-    "changes the clock": r"\bclock_gettime\b|\bgettimeofday\b",
-    "keeps what it has seen": r"^\s*static\s+(?!inline)[^()]*[;=]",
-    "includes a file": r'#\s*include\s*"|\.incbin',
-}
-
-
 def main() -> None:
     asked, problem = exchange.asked(), exchange.problem()
-    chosen = PROBLEMS[problem["problem"]]
+    runner, chosen = PROBLEMS[problem["problem"]]
     code = source.code(asked["text"])
-    flags = [words for words, what in _SUSPECT.items() if re.search(what, code, re.MULTILINE)]
+    flags = [words for words, what in runner.suspect.items() if re.search(what, code, re.MULTILINE)]
     keep: dict[str, Any] = asked.get("keep") or {"seed": os.urandom(16).hex()}
     if why := source.too_long(code):
         exchange.invalid(why)
     elif "runs" not in asked:
-        nothing = f"{HEAD}}}\n"
-        exchange.ask([_build(C, text) for text in (nothing, chosen.slow, code)], keep)
-    elif "built" in keep:
-        judged(asked["runs"], _shapes(keep["seed"]), flags, work=chosen.work)
-    elif fault := _not_built(asked["runs"]):
-        fault()
+        exchange.ask([_build(runner, text) for text in (runner.nothing, chosen.slow, code)], keep)
+    elif "built" not in keep:
+        if fault := _not_built(asked["runs"]):
+            fault()
+        else:
+            keep["built"] = [run["out"] for run in asked["runs"]]
+            _try(runner, _shapes(keep["seed"])[:SMALL], keep)
+    elif "tried" not in keep:
+        if tried(asked["runs"], _shapes(keep["seed"])[:SMALL], flags):
+            _try(runner, _shapes(keep["seed"])[SMALL:], keep | {"tried": True})
     else:
-        built = [run["out"] for run in asked["runs"]]
-        programs = [
-            _start(C, built[of], shape) for shape in _shapes(keep["seed"]) for of in shape.turn
-        ]
-        exchange.ask(programs, keep | {"built": True}, at_once=1)
+        shapes = _shapes(keep["seed"])[SMALL:]
+        if trials := tried(asked["runs"], shapes, flags):
+            timed(trials, shapes, flags, work=chosen.work)
+
+
+def _try(runner: Runner, shapes: list[Shape], keep: dict[str, Any]) -> None:
+    """Have what was built run on shapes: on the large ones once it was right on the small ones."""
+    built = keep["built"]
+    programs = [_start(runner, built[of], shape) for shape in shapes for of in shape.turn]
+    exchange.ask(programs, keep, at_once=1)
 
 
 class Shape(NamedTuple):
@@ -109,39 +89,47 @@ def _shapes(seed: str) -> list[Shape]:
 
 
 def _build(runner: Runner, text: str) -> dict[str, Any]:
-    files = {runner.source: text, "main.c": MAIN}
-    return {"argv": ["sh", "-c", runner.build], "files": files, "seconds": BUILD_S}
+    files = {**runner.beside, runner.source: text}
+    return _program(runner, runner.build, files) | {"seconds": BUILD_S}
 
 
 def _start(runner: Runner, built: str, shape: Shape) -> dict[str, Any]:
-    argv = ["sh", "-c", runner.start]
-    return {"argv": argv, "files": {"built": built}, "stdin": shape.given, "seconds": RUN_S}
+    files = {**runner.beside, "built": built}
+    return _program(runner, runner.start, files) | {"stdin": shape.given, "seconds": RUN_S}
+
+
+def _program(runner: Runner, line: str, files: dict[str, str]) -> dict[str, Any]:
+    return {"argv": ["sh", "-c", line], "files": files, "packages": list(runner.packages)}
 
 
 def _not_built(runs: list[dict[str, Any]]) -> Any:
     """What to say where something was not built; None where all was."""
-    if any(run["code"] == 77 for run in runs):
-        return lambda: exchange.error(f"{C.tool} is not installed where the sandbox looks")
-    if runs[0]["code"] or runs[1]["code"]:
-        return lambda: exchange.error(f"the reference was not built: {exchange.ended(runs[1])}")
-    if runs[2]["code"] != 0 or runs[2]["cut"]:
-        why = str(runs[2]["err"])[:300] or exchange.ended(runs[2])
+    nothing, slow, fast = runs
+    if nothing["code"] == MISSING:
+        return lambda: exchange.error(str(nothing["err"]).strip()[-300:])
+    if nothing["code"] or slow["code"]:
+        return lambda: exchange.error(f"the reference was not built: {exchange.ended(slow)}")
+    if fast["code"] != 0 or fast["cut"]:
+        why = str(fast["err"])[-300:] or exchange.ended(fast)
         return lambda: exchange.invalid(f"it was not built: {why}")
     return None
 
 
-def judged(runs: list[dict[str, Any]], shapes: list[Shape], flags: list[str], *, work: int) -> None:
-    """The verdict on runs, in the order of the shapes and their turns."""
+def tried(
+    runs: list[dict[str, Any]], shapes: list[Shape], flags: list[str]
+) -> list[dict[int, dict[str, Any]]]:
+    """By shape the runs, which are in the order of the shapes and their turns, by what ran; none where the verdict
+    was given, as something was wrong."""
     left = iter(runs)
     trials = [{of: next(left) for of in shape.turn} for shape in shapes]
     for shape, trial in zip(shapes, trials, strict=True):
         if why := exchange.ended(trial[1]):
             exchange.error(f"of the reference: {why}")
-            return
+            return []
         if why := wrong(trial[2], trial[1]["out"], shape):
             exchange.invalid(f"of the shape {shape.given.partition(' ')[2]}: {why}", flags)
-            return
-    timed(trials[SMALL:], shapes[SMALL:], flags, work=work)
+            return []
+    return trials
 
 
 def wrong(run: dict[str, Any], expected: str, shape: Shape) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import numpy
 import pytest
 import trio.testing
 
@@ -75,3 +76,19 @@ async def test_without_a_sandbox_no_service_is_run() -> None:
     with pytest.raises(CallError, match="a service needs one"):
         await judged(sandbox)
     assert len(sandbox.seen) == 1
+
+
+@pytest.mark.parametrize("isolates", [True, False])
+async def test_a_program_is_shown_the_packages_that_it_names(isolates: bool) -> None:
+    names = ["numpy", "podium", "no_such_package", "../numpy", "json.tool"]
+    asking = {"run": [{"argv": ["compute"], "packages": names}]}
+
+    def script(command: Command) -> Ran:
+        return said('{"score": 1}' if b"runs" in command.stdin else json.dumps(asking))
+
+    sandbox = ScriptedSandbox(script, isolates=isolates)
+    await judged(sandbox)
+    program, here = sandbox.seen[1], Path(numpy.__file__).parent
+    assert program.environ == {"PYTHONPATH": "/packages" if isolates else str(here.parent)}
+    assert program.shown.get("/packages/numpy") == (here if isolates else None)
+    assert not [path for path in program.shown if "podium" in path or "json" in path]

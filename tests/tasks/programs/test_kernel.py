@@ -8,7 +8,7 @@ import pytest
 from podium.dsl.program import Task
 from podium.engine.value import Verdict
 from podium.tasks.kernel import make, names, reference
-from podium.tasks.kernel.problems import HEAD, PROBLEMS
+from podium.tasks.kernel.in_c import HEAD, PROBLEMS
 
 pytestmark = [
     pytest.mark.sandbox,
@@ -23,7 +23,7 @@ SLOWLY = SLOW.replace("void kernel", "static void slow")
 CALL = "slow(a, b, c, m, n, k);"
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [name for name in names() if name in PROBLEMS])
 async def test_the_reference_passes(name: str, judged: Judged) -> None:
     task = make(problem=name)
     verdict = await judged(task, reference(task))
