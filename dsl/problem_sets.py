@@ -32,7 +32,7 @@ SOME_TASK = Tasks((Task("task", "", Verifier("verify", "python", {})),))
 
 def is_file(name: str) -> bool:
     """Whether name, given for a task, is a file's."""
-    return name.endswith((".jsonl", ".json", ".csv"))
+    return name.endswith((".jsonl", ".json", ".csv", ".mm"))
 
 
 def of_family(

@@ -25,6 +25,7 @@ class Family:
     make: of arguments, a Task. load: of a file's text and arguments, its Tasks. names: of the problems that ship.
     named: the argument that a name after the colon stands for. score: its range, for people. baseline: what an
     answer without any skill is worth, and which that is. needs: what must be installed or at hand.
+    least, most: the same range as numbers; None where that end is open.
     """
 
     make: str
@@ -36,13 +37,15 @@ class Family:
     needs: str = ""
     load: str = ""
     names: str = ""
+    least: float | None = None
+    most: float | None = None
 
 
 @cache
 def families() -> Mapping[str, Family]:
     """The families by name. Nothing is imported."""
     text = files("podium").joinpath("tasks").joinpath("index.json").read_text(encoding="utf-8")
-    found = cast(Mapping[str, dict[str, str]], json.loads(text))  # ours, and tested
+    found = cast(Mapping[str, dict[str, Any]], json.loads(text))  # ours, and tested
     return {name: Family(**fields) for name, fields in found.items()}
 
 

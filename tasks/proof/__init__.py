@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from podium.dsl.library import ArgumentError
+from podium.dsl.names import did_you_mean
 from podium.dsl.program import Compare, Task, Verifier
 from podium.dsl.quantity import Scalar
 from podium.engine.value import Attempt, Verdict
@@ -17,6 +18,7 @@ from podium.engine.verify import answered
 
 from ..arguments import Text, Truth, only, truth
 from ..harness import chosen, source, verifier
+from .database import fitting, statements
 from .metamath import ADDED, Database, Wrong
 
 _PROBLEM = Text("problem")
@@ -28,6 +30,7 @@ _SECTION = re.compile(r"^\$\( @ (\S+) \$\)$", re.MULTILINE)
 _PROOF = re.compile(r"\$=[^$]*\$\.")
 # No puzzle's solution: the number of I is never divisible by three, as no rule changes that.
 _IMPOSSIBLE = "impossible $p |- M U $= ? $."
+_FALSE = "(n : Nat) -> n == suc n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +49,36 @@ class Problem:
 def make(**args: Scalar) -> Task:
     """The statement `problem` (by name).
 
-    control = true: one that cannot be proved. Raises ArgumentError.
+    control = true: one in the same language that cannot be proved. Raises ArgumentError.
     """
     only(args, _PROBLEM, _CONTROL)
     shipped = _shipped()
-    if truth(args, _CONTROL):
-        return _metamath("control", Problem(shipped["middle"].theory, _IMPOSSIBLE, ""))
     name, problem = chosen(args, "proof", {name: (name, one) for name, one in shipped.items()})
+    if truth(args, _CONTROL):
+        if problem.is_agda:
+            return _agda("agda-control", Problem(problem.theory, _FALSE, "", is_agda=True))
+        return _metamath("control", Problem(shipped["middle"].theory, _IMPOSSIBLE, ""))
     return _agda(name, problem) if problem.is_agda else _metamath(name, problem)
+
+
+def load(text: str, **args: Scalar) -> list[Task]:
+    """Of a Metamath database the theorem `problem`, else all without a proof, else all. Raises ArgumentError."""
+    only(args, _PROBLEM)
+    try:
+        found = statements(text)
+    except Wrong as wrong:
+        raise ArgumentError("file", f"it is no Metamath database that holds: {wrong}") from wrong
+    if "problem" in args:
+        wanted = str(args["problem"])
+        known = [one.label for one in found]
+        if wanted not in known:
+            help_ = did_you_mean(wanted, known)
+            raise ArgumentError("problem", f"it has no theorem {wanted}", help=help_)
+        found = [one for one in found if one.label == wanted]
+    found = [one for one in found if one.is_open] or found
+    if why := fitting(found):
+        raise ArgumentError("file", why)
+    return [_metamath(one.label, Problem(one.theory, one.wanted, "")) for one in found]
 
 
 def names() -> tuple[str, ...]:
@@ -87,9 +112,10 @@ def _metamath(name: str, problem: Problem) -> Task:
     }
     return Task(
         f"proof/{name}",
-        "Prove the last statement of this Metamath database: hand it in again, in one fenced block, with a proof "
-        "in place of the question mark. Lemmas with their proofs may stand before it; constants, variables, "
-        f"axioms and includes may not.\n\n```\n{problem.theory}\n\n{problem.wanted}\n```",
+        "Prove the last statement of this Metamath database: hand it in again, with all of the `${` `$}` around "
+        "it if there is any, in one fenced block, with a proof in place of the question mark. Lemmas with their "
+        "proofs may stand before it; constants, variables, axioms and includes may not.\n\n"
+        f"```\n{problem.theory}\n\n{problem.wanted}\n```",
         Verifier("proof", "python", checks),
         _PASS,
     )
@@ -129,8 +155,9 @@ def judge(text: str, theory: str, wanted: str) -> Verdict:
     asked.read(f"{theory}\n{wanted}", check=False)
     given.read(theory, check=False)
     last = next(reversed(asked.assertions.values()))
+    own = {"$v", "$f"} & {*wanted.split()}
     try:
-        given.read(text, allowed=ADDED)
+        given.read(text, allowed=ADDED | own)
     except Wrong as wrong:
         flags = (f"{wrong.keyword} in a proof",) if wrong.keyword else ()
         return Verdict(0.0, False, str(wrong), flags=flags)

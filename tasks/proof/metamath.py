@@ -55,6 +55,11 @@ class Assertion:
     proof: Symbols | None = None
 
     @property
+    def is_open(self) -> bool:
+        """Whether its proof is missing, or unfinished."""
+        return self.proof is not None and "?" in self.proof
+
+    @property
     def statement(self) -> tuple[object, ...]:
         """All of it but how it and its hypotheses are called, and how it is proved."""
         return tuple(one[1:] for one in self.given), self.says, self.apart
@@ -73,7 +78,7 @@ class _Scope:
 class Database:
     """Read by `read`, one text after the other; it holds what has been read so far.
 
-    assertions: by label, in their order. A theorem whose proof is `?` is kept, and may be used by nobody.
+    assertions: by label, in their order. A theorem whose proof has a `?` is kept, and may be used by nobody.
     """
 
     assertions: dict[str, Assertion] = field(default_factory=dict[str, Assertion])
@@ -82,7 +87,8 @@ class Database:
     _scopes: list[_Scope] = field(default_factory=lambda: [_Scope()])
 
     def read(self, text: str, *, allowed: frozenset[str] | None = None, check: bool = True) -> None:
-        """Read text, and check each of its proofs. allowed: keywords; None: all but `$[`. Raises Wrong."""
+        """Read text, and check each of its proofs. allowed: keywords; None: it is a theory, all but `$[` may stand
+        there, and theorems without a finished proof. Raises Wrong."""
         words = _words(text)
         label = ""
         for word in words:
@@ -94,7 +100,7 @@ class Database:
                 raise Wrong(f"{word} may not stand here", word)
             if bool(label) != (word in ("$f", "$e", "$a", "$p")):
                 raise Wrong(f"{word} {'has no' if not label else 'takes no'} label")
-            self._statement(word, label, words, check=check)
+            self._statement(word, label, words, check=check, may_lack=allowed is None)
             label = ""
         if label or len(self._scopes) > 1:
             raise Wrong("the text ends inside a statement or a block")
@@ -106,7 +112,9 @@ class Database:
             raise Wrong(f"the label {word!r} is taken, or is none")
         self._labels.add(word)
 
-    def _statement(self, keyword: str, label: str, words: Iterator[str], *, check: bool) -> None:
+    def _statement(
+        self, keyword: str, label: str, words: Iterator[str], *, check: bool, may_lack: bool
+    ) -> None:
         match keyword:
             case "${":
                 self._scopes.append(_Scope())
@@ -126,7 +134,7 @@ class Database:
             case "$p":
                 said = _until("$=", words)
                 made = self._framed(label, said, tuple(_until("$.", words)))
-                if check:
+                if check and not (may_lack and made.is_open):
                     self._check(made)
                 self.assertions[label] = made
             case _:
@@ -206,7 +214,7 @@ class Database:
         found = self.assertions.get(label)
         if found is None:
             raise Wrong(f"nothing before it is called {label!r}")
-        if found.proof == ("?",):
+        if found.is_open:
             raise Wrong(f"{label} is not proved")
         return found
 

@@ -1,5 +1,6 @@
 """The family `proof` in Metamath: what holds passes, what only looks so does not."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podium.dsl.library import ArgumentError
 from podium.engine.value import Attempt, Verdict
 from podium.tasks import proof
-from podium.tasks.proof import judge, make, names, reference, verify
+from podium.tasks.proof import judge, load, make, names, reference, verify
 
 METAMATH = [name for name in names() if make(problem=name).baseline is None]
 
@@ -103,6 +105,88 @@ def test_variables_that_must_be_distinct_are() -> None:
     assert not judge("w $p |- x x $= vx vx apart $.", APART, "w $p |- x x $= ? $.").passed
     more = judge("${ $d x y $. w $p |- x y $= vx vy apart $. $}", APART, "w $p |- x y $= ? $.")
     assert (more.passed, more.flags) == (False, ("another statement",))
+
+
+OWN = """
+$c |- wff ( -> ) $.  $v p q $.  wp $f wff p $.  wq $f wff q $.
+wi $a wff ( p -> q ) $.
+$( Detachment, and $[ no include $] $)
+${ min $e |- p $.  maj $e |- ( p -> q ) $.
+   mp $a |- q $.
+   again $p |- q $= wp wq min maj mp $.
+$}
+${ $v r $.  wr $f wff r $.
+   ${ one $e |- ( p -> r ) $.  two $e |- p $.
+      twice $p |- r $= ? $.
+   $}
+$}
+${ one.2 $e |- p $. $( not closed $)
+   ${ two.2 $e |- ( p -> q ) $.
+      first $p |- q $= ? $.
+      second $p |- q $= wp wq ? $.
+   $}
+$}
+"""
+
+
+def test_the_open_theorems_of_a_database_are_problems() -> None:
+    tasks = load(OWN)
+    assert [task.name for task in tasks] == ["proof/twice", "proof/first", "proof/second"]
+    assert "Detachment" in tasks[0].statement
+    assert tasks[0].statement.count("wr $f") == 1
+    assert [task.name for task in load(OWN, problem="again")] == ["proof/again"]
+    assert [task.name for task in load(OWN.partition("${ $v")[0])] == ["proof/again"]
+
+
+PROVED = {
+    "twice": "${ $v r $. wr $f wff r $. ${ a $e |- ( p -> r ) $. b $e |- p $.\n"
+    "twice $p |- r $= wp wr b a mp $. $} $}",
+    "first": "${ a $e |- p $. ${ b $e |- ( p -> q ) $. first $p |- q $= wp wq a b mp $. $} $}",
+    "second": "${ a $e |- p $. ${ b $e |- ( p -> q ) $. second $p |- q $= wp wq a b again $. $} $}",
+    "again": "${ a $e |- p $. b $e |- ( p -> q ) $. again $p |- q $= wp wq a b mp $. $}",
+}
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_a_theorem_of_a_users_file_can_be_proved_in_its_blocks(name: str) -> None:
+    [task] = load(OWN, problem=name)
+    text = PROVED[name]
+    assert verify(Attempt(text, text, "main"), task) == Verdict(1.0, True)
+    asked = task.statement.rpartition("```\n")[0].rpartition("\n\n")[2]
+    for wrong in (
+        asked,
+        text.replace("$e", "$a"),
+        text.replace("$p", "$a").partition("$=")[0] + "$. $}",
+        text.replace("a $e |- ", "x $e |- q $. a $e |- "),
+        re.sub(r"\bb \$e [^$]*\$\.", "", text),
+    ):
+        assert not verify(Attempt(wrong, wrong, "main"), task).passed, wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (OWN.replace("min maj mp", "maj min mp"), "again: step 5"),
+        ("$[ set.mm $]", "may not stand here"),
+        (OWN + "${", "inside a statement or a block"),
+        ("prose", "inside a statement"),
+        (OWN.replace("$( Det", "$( " + "x " * 60_000 + "Det"), "/extract twice"),
+    ],
+)
+def test_a_file_that_is_no_sound_database_is_told(text: str, told: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(told)):
+        load(text)
+    with pytest.raises(ArgumentError, match="no theorem thrice"):
+        load(OWN, problem="thrice")
+
+
+@pytest.mark.parametrize("theory", ["logic", "strings"])
+def test_every_theorem_that_ships_can_be_asked_of_its_file(theory: str) -> None:
+    text = Path(proof.__file__).with_name(f"{theory}.mm").read_text()
+    for task in load(text):
+        name = task.name.partition("/")[2]
+        assert verify(Attempt(own(name), own(name), "main"), task).passed
+        assert own(name) not in task.statement
 
 
 @given(st.lists(st.sampled_from(STEPS)))

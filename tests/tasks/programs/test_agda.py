@@ -62,6 +62,28 @@ async def test_a_cheat_fails(name: str, judged: Judged) -> None:
     assert verdict.evidence
 
 
+IMPOSSIBLE = "proof : (n : Nat) -> n == suc n\n"
+HOPES = {
+    "cases": f"{IMPOSSIBLE}proof zero = refl\nproof (suc n) = cong suc (proof n)\n",
+    "a hole": f"{IMPOSSIBLE}proof n = ?\n",
+    "itself": f"{IMPOSSIBLE}proof n = proof n\n",
+    "an axiom": f"postulate\n  {IMPOSSIBLE}",
+    "no end": f"{{-# TERMINATING #-}}\n{IMPOSSIBLE}proof n = proof n\n",
+    "another equality": "data _==_ (x y : Nat) : Set where\n  yes : x == y\n"
+    f"{IMPOSSIBLE}proof n = yes\n",
+    "another number": f"suc : Nat -> Nat\nsuc n = n\n{IMPOSSIBLE}proof n = refl\n",
+}
+
+
+@needs_agda
+@pytest.mark.parametrize("name", HOPES)
+async def test_the_control_cannot_be_proved(name: str, judged: Judged) -> None:
+    task = make(problem="plus-zero", control=True)
+    assert task.name == "proof/agda-control"
+    verdict = await judged(task, f"```agda\n{HOPES[name]}\n```")
+    assert (verdict.score, verdict.passed) == (0.0, False), verdict
+
+
 @pytest.mark.skipif(shutil.which("agda") is not None, reason="agda is installed")
 async def test_without_agda_there_is_no_verdict_and_it_is_said_why(judged: Judged) -> None:
     with pytest.raises(CallError, match="agda is not installed"):
