@@ -1,6 +1,6 @@
 """The answer of a run as JSON: what `run --json`, `resume --json` and `show RUN --json` print. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from podium.dsl.program import Budget
@@ -40,7 +40,9 @@ def budget_json(budget: Budget) -> dict[str, float | int | None]:
     }
 
 
-def result_json(run: str, folded: Fold, store: str) -> Mapping[str, Any]:
+def result_json(
+    run: str, folded: Fold, store: str, artifacts: Sequence[Mapping[str, Any]] = ()
+) -> Mapping[str, Any]:
     """The one object that `run --json`, `resume --json` and `show RUN --json` print.
 
     A node's `spent` includes all that lies below it. `held` counts calls that still hold money.
@@ -49,6 +51,7 @@ def result_json(run: str, folded: Fold, store: str) -> Mapping[str, Any]:
     `suspected` is null where no verdict has a flag; `measured_again`: finalists of a verifier with random scores.
     `sandbox` is where programs were started, "none" under --unsafe-sandbox, null where the run starts none.
     `problems`: of a run of several tasks those that have ended.
+    `artifacts`: the files that came with the answer, as of `artifacts_json`.
     `baseline` is null where no task has one; of several tasks `score` is the mean, as the answers' is.
     """
     ended, best, totals = folded.ended, folded.best, folded.totals()
@@ -62,6 +65,7 @@ def result_json(run: str, folded: Fold, store: str) -> Mapping[str, Any]:
         "answer": None if final is None else final.answer,
         "score": None if final is None else final.score,
         "passed": None if final is None else final.passed,
+        "artifacts": list(artifacts),
         "baseline": _baseline_json(folded.baseline),
         "problems": problems_json(folded),
         "suspected": suspected_json(folded),

@@ -2,8 +2,10 @@
 
 import shlex
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -11,10 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ..answer import result_json
+from ..artifacts import artifacts_json
 from ..early import early
 from ..event import RunEnded, Stamped
 from ..fold import Fold
 from ..ledger import NOTHING
+from ..workspace import File
 from .called import called
 from .early_view import saved_and_wasted
 from .exits import Exit, ShellError, exit_of
@@ -25,6 +29,7 @@ from .session import Ended, Viewing
 from .streams import drop, told
 from .summary import Row, closing_lines, failure_lines, headline, price_table, what_next
 from .terminal import stderr_console
+from .units import counted
 
 
 def conclude(ended: Ended, viewing: Viewing) -> Exit:
@@ -37,7 +42,7 @@ def conclude(ended: Ended, viewing: Viewing) -> Exit:
     lost = _answer(ended, viewing)
     with _said_or_lost():
         if not viewing.quiet:
-            _talk(folded, ended.run, viewing.store)
+            _talk(ended, viewing.store)
         elif code != Exit.PASSED:
             click.echo(f"{headline(folded)}\n{_next(folded, ended.run, viewing.store)}", err=True)
         if lost:
@@ -50,7 +55,7 @@ def _answer(ended: Ended, viewing: Viewing) -> str:
     folded = ended.folded
     try:
         if viewing.as_json:
-            click.echo(safe_json(result_json(ended.run, folded, viewing.store)))
+            click.echo(safe_json(_json(ended, viewing)))
         elif (text := answer_text(folded)) is not None:
             click.echo(safe(text))
     except OSError as error:
@@ -130,15 +135,36 @@ def store_option_of(store: str) -> str:
     return "" if store == DEFAULT_STORE else f"--store {shlex.quote(safe(store))}"
 
 
+def files_told(
+    files: Mapping[str, File], run: str, *, store: str, written: Path | None = None
+) -> str:
+    """How many files came with the answer, and where they are, or how to have them; empty where none came."""
+    if not files:
+        return ""
+    size = sum(len(file.data) for file in files.values())
+    came = f"{counted(len(files), 'file')} ({size:,} bytes) came with the answer"
+    if written is not None:
+        return f"{came}, in {safe(str(written))}"
+    words = (called(), "show", run, "--out DIR", store_option_of(store))
+    return f"{came}; `{' '.join(word for word in words if word)}` writes them"
+
+
 def _next(folded: Fold, run: str, store: str) -> str:
     return what_next(folded, run, podium=called(), store=store_option_of(store))
 
 
-def _talk(folded: Fold, run: str, store: str) -> None:
+def _json(ended: Ended, viewing: Viewing) -> Mapping[str, Any]:
+    files = artifacts_json(ended.files)
+    return result_json(ended.run, ended.folded, viewing.store, files)
+
+
+def _talk(ended: Ended, store: str) -> None:
+    folded, run = ended.folded, ended.run
     console = stderr_console()
     console.print(Text(headline(folded), style="bold"), soft_wrap=True)
     what_and_price(console, folded)
-    told = f"Run {run} in {safe(store)}", saved_and_wasted(early(folded))
+    files = files_told(ended.files, run, store=store, written=ended.written)
+    told = f"Run {run} in {safe(store)}", saved_and_wasted(early(folded)), files
     for line in filter(None, told):
         console.print(Text(line), soft_wrap=True)
     for line in closing_lines(folded, run, podium=called(), store=store_option_of(store)):

@@ -15,6 +15,12 @@ store_option = click.option(
     "--store", default=DEFAULT_STORE, show_default=True, metavar="PATH", help="Where runs are kept."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+range_option = click.option(
+    "--range",
+    "score_range",
+    metavar="LOW,HIGH",
+    help="What scores can be ('0,1', '0,'), where the verifier does not say it.",
+)
 verbose_option = click.option(
     "-v",
     "--verbose",
@@ -67,7 +73,11 @@ _VIEWING = (
     store_option,
     json_option,
     click.option("--events", metavar="PATH", help="Write every event as a JSON line."),
-    click.option("--out", metavar="DIR", help="Keep the best answer so far in this folder."),
+    click.option(
+        "--out",
+        metavar="DIR",
+        help="Keep the best answer so far in this folder, and at the end its files in DIR/files.",
+    ),
     click.option(
         "--notify",
         metavar="CMD",

@@ -11,6 +11,7 @@ from podium.dsl.parse import parse
 from podium.dsl.problem import ProgramError
 
 from ..request import to_json
+from .artifacts import require_room
 from .detach import Detachable, announce, detach, detach_option
 from .doors import Doors
 from .ending import conclude, not_begun
@@ -156,7 +157,7 @@ def command(
         if loaded.warnings and not view.as_json:
             show(loaded.warnings, as_json=False)
         opened = partial(doors.opened, view.store, unsafe_sandbox=unsafe_sandbox)
-        ended = carry(opened, partial(_begin, loaded), view)
+        ended = carry(opened, partial(_begin, loaded, view.out), view)
     except ProgramError as error:
         reject(error, as_json=view.as_json)
     except ShellError as error:
@@ -165,7 +166,8 @@ def command(
     ctx.exit(conclude(ended, view))
 
 
-async def _begin(loaded: Loaded, engine: "Engine") -> RunningRun:
+async def _begin(loaded: Loaded, out: str | None, engine: "Engine") -> RunningRun:
+    require_room(loaded.program, out or loaded.program.out)
     kept = replace(loaded.request, texts=loaded.program.sources)
     run = await engine.start(loaded.program, request=to_json(kept))
     await announce(run)

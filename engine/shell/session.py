@@ -2,10 +2,11 @@
 
 import signal
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
 import anyio
@@ -14,6 +15,7 @@ import click
 
 from podium.dsl.program import Program
 
+from ..artifacts import artifacts_of, trees_of
 from ..call import CallError
 from ..event import RunEnded, Stamped
 from ..fold import Fold, fold_for
@@ -22,6 +24,8 @@ from ..outcome import Named
 from ..result import RunResult, end_of
 from ..run import NotResumable
 from ..store import RunOwned, StoreError, StoreRefused
+from ..workspace import File
+from .artifacts import require_room, write_artifacts
 from .exits import Exit, ShellError
 from .notify import Notifier
 from .safe import safe
@@ -76,11 +80,16 @@ class Viewing:
 
 @dataclass(slots=True)
 class Ended:
-    """What is known when the command ends; folded is empty and run "" where none came to be."""
+    """What is known when the command ends; folded is empty and run "" where none came to be.
+
+    files: of the answer. written: where they are, None where they were not to be written, or could not be.
+    """
 
     run: str = ""
     folded: Fold = field(default_factory=Fold)
     interrupted: bool = False
+    files: Mapping[str, File] = field(default_factory=dict[str, File])
+    written: Path | None = None
 
 
 def tell(text: str) -> None:
@@ -157,6 +166,7 @@ async def _session(
                     if ended.folded.ended is None:
                         end = _unwritten_end(result, run)
                         watch.seen(Stamped(watch.next, time.time(), end))
+                    _keep_files(ended, result, viewing.out or run.program.out)
         tasks.cancel_scope.cancel()
     ended.interrupted = interrupts.count > 0
     return ended
@@ -171,6 +181,7 @@ def _watching(
     program = run.program
     folded = ended.folded = fold_for(program)
     out = viewing.out or program.out
+    require_room(program, out)
     with ExitStack() as stack:
         sinks: list[Callable[[Stamped], None]] = [folded.add]
         if viewing.events is not None:
@@ -225,6 +236,18 @@ class Watch:
         self.next += 1
         for sink in self.sinks:
             sink(stamped)
+
+
+def _keep_files(ended: Ended, result: RunResult, out: str | None) -> None:
+    """Take the answer's files from the store, and write them where they are wanted; what hinders that is told."""
+    try:
+        ended.files = artifacts_of(trees_of(ended.folded), result.kept)
+        if out is not None and ended.files:
+            ended.written = write_artifacts(Path(out), ended.files)
+    except (StoreError, KeyError) as error:
+        tell(f"the files of the answer cannot be read: {error}")
+    except ShellError as error:
+        tell(error.message)
 
 
 def _unwritten_end(result: RunResult, run: RunningRun) -> RunEnded:

@@ -1,6 +1,6 @@
 """`podium show`: the runs of a store, one run, or one node of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -10,16 +10,19 @@ from rich.text import Text
 from podium.dsl.names import did_you_mean
 
 from ..answer import result_json
+from ..artifacts import artifacts_json, artifacts_of, trees_of
 from ..early import early
 from ..fold import Fold, Node, Spend
 from ..places import is_within
 from ..spend import MICRO, NO_SPEND, rent_share, total_of
 from ..store import RunRecord, Store
+from ..workspace import File
+from .artifacts import write_artifacts
 from .books import books
 from .called import called
 from .calls import Tried, line, tries
 from .early_view import saved_and_wasted
-from .ending import answer_text, store_option_of, table_of, what_and_price
+from .ending import answer_text, files_told, store_option_of, table_of, what_and_price
 from .exits import ShellError
 from .options import json_option, store_option
 from .output import stdout_console
@@ -55,6 +58,7 @@ _FULL_TEXTS = 3  # calls whose whole text is shown; of more, a line each
 @click.option(
     "--html", "html_path", metavar="PATH", help="Also write a page of RUN: all of it, in one file."
 )
+@click.option("--out", metavar="DIR", help="Also write the files of RUN's answer to DIR/files.")
 @click.option("--name", metavar="TEXT", help="List runs with TEXT in their name, file or flow.")
 @click.option(
     "--state",
@@ -76,6 +80,7 @@ def command(
     run: str | None,
     address: str | None,
     html_path: str | None,
+    out: str | None,
     name: str | None,
     states: tuple[str, ...],
     since: str | None,
@@ -87,7 +92,7 @@ def command(
 ) -> None:
     """List the runs of the store, or show RUN, or the node at ADDRESS of RUN."""
     filters = Filters(name, states, since, task, note, last)
-    _refuse(run, address, html_path, filters)
+    _refuse(run, address, html_path, out, filters)
     with open_store(Path(store)) as opened:
         if run is None:
             list_runs(opened, filters, as_json=as_json)
@@ -97,12 +102,20 @@ def command(
         if address is not None:
             _node(folded, opened, record, address.rstrip("/"), as_json=as_json)
             return
-        _run(folded, opened, record, store, as_json=as_json)
+        files = artifacts_of(trees_of(folded), opened.blob)
+        written = None if out is None else _written(Path(out), files, record)
+        _run(folded, opened, record, store, files, written, as_json=as_json)
         if html_path is not None:
             write_page(Path(html_path), opened, record)
 
 
-def _refuse(run: str | None, address: str | None, html_path: str | None, filters: Filters) -> None:
+def _refuse(
+    run: str | None,
+    address: str | None,
+    html_path: str | None,
+    out: str | None,
+    filters: Filters,
+) -> None:
     """Raise ShellError on words that do not go together."""
     if run is not None and not filters.is_empty:
         raise ShellError(
@@ -110,16 +123,35 @@ def _refuse(run: str | None, address: str | None, html_path: str | None, filters
         )
     if html_path is not None and (run is None or address is not None):
         raise ShellError("--html writes the page of a whole run: podium show RUN --html PATH")
+    if out is not None and (run is None or address is not None):
+        raise ShellError(
+            "--out writes the files of a whole run's answer: podium show RUN --out DIR"
+        )
 
 
 # --- a run -------------------------------------------------------------------------------------
 
 
-def _run(folded: Fold, opened: Store, record: RunRecord, store: str, *, as_json: bool) -> None:
+def _written(out: Path, files: Mapping[str, File], record: RunRecord) -> Path:
+    if not files:
+        raise ShellError(f"no files came with the answer of run {record.id}")
+    return write_artifacts(out, files)
+
+
+def _run(
+    folded: Fold,
+    opened: Store,
+    record: RunRecord,
+    store: str,
+    files: Mapping[str, File],
+    written: Path | None,
+    *,
+    as_json: bool,
+) -> None:
     notes = opened.notes(record.id)
     if as_json:
-        found = {**result_json(record.id, folded, store), "notes": notes_json(notes)}
-        click.echo(safe_json(found))
+        found = result_json(record.id, folded, store, artifacts_json(files))
+        click.echo(safe_json({**found, "notes": notes_json(notes)}))
         return
     console = stdout_console()
     console.print(Text(f"Run {record.id} ({safe_line(record.name, 60)})", style="bold"))
@@ -135,6 +167,7 @@ def _run(folded: Fold, opened: Store, record: RunRecord, store: str, *, as_json:
         best_team(folded),
         saved_and_wasted(early(folded)),
         *books(folded.total),
+        files_told(files, record.id, store=store, written=written),
         *(f"Note of {note.day}: {safe(note.text)}" for note in notes),
     )
     for words in filter(None, said):

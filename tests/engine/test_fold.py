@@ -198,6 +198,7 @@ def test_the_result_is_the_promised_object() -> None:
         "answer": "42",
         "score": 2.0,
         "passed": True,
+        "artifacts": [],
         "baseline": None,
         "problems": [],
         "suspected": None,

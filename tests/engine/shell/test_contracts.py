@@ -49,8 +49,8 @@ POSITION = {"line", "column"}
 SPENT = ["usd", "rent_usd", "calls", "tokens", "tries", "unknown_calls", "bounds"]
 TOKENS = ["total", "input", "fresh", "cached", "cache_write", "output", "reasoning"]
 RESULT = [
-    *("schema", "run", "outcome", "reason", "resumable", "answer", "score", "passed", "baseline"),
-    *("problems", "suspected", "measured_again", "sandbox"),
+    *("schema", "run", "outcome", "reason", "resumable", "answer", "score", "passed"),
+    *("artifacts", "baseline", "problems", "suspected", "measured_again", "sandbox"),
     *("seconds", "spent", "budget", "held", "failures", "early", "nodes", "store"),
 ]
 
@@ -213,7 +213,7 @@ def test_resume_prints_the_same_object_and_only_what_was_in_flight_is_paid_again
     assert (second.exit_code, after["outcome"], after["run"]) == (0, "passed", before["run"])
     assert after["spent"]["calls"] == len(server.calls) == 6
     assert after["spent"]["tokens"]["input"] == 60
-    assert json.loads(podium("show", after["run"], "--json").stdout) == after
+    assert json.loads(podium("show", after["run"], "--json").stdout) == {**after, "notes": []}
 
 
 # --- events --------------------------------------------------------------------------------------
