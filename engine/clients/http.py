@@ -38,7 +38,7 @@ from .gauges import Load, load_of, tokens_of
 from .local import LocalServer, local_server
 from .loose import mapping, parsed
 from .profile import adjusted, recognise
-from .textual import calls_in
+from .textual import calls_in, left_in
 from .wire import Answer, Stream, Wire
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -378,8 +378,8 @@ class HttpClient:
                 return failure, "priority"
             raise
         reply = collector.reply(replica)
-        if call.tools and "tools" not in body:
-            reply = calls_in(reply)
+        if call.tools:
+            reply = left_in(reply, call.tools) if "tools" in body else calls_in(reply)
         if reply.usage.doubtful:
             self._doubt(replica)
         return reply

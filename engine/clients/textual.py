@@ -108,6 +108,15 @@ def calls_in(reply: ModelReply) -> ModelReply:
     return replace(reply, text=_BLOCK.sub("", reply.text).strip(), tool_calls=calls)
 
 
+def left_in(reply: ModelReply, tools: Sequence[Offer]) -> ModelReply:
+    """reply with the calls that its server left in its text: one that offers tools in the model's own form, and
+    was started without a parser for it. Only what calls one of tools by its name, with an object, is a call."""
+    found = calls_in(reply)
+    names = {one.name for one in tools}
+    sure = all(call.name in names and call.arguments is not None for call in found.tool_calls)
+    return found if sure else reply
+
+
 def _call(block: str, number: int) -> ToolCall:
     found = mapping(parsed(block))
     name = string(found, "name")

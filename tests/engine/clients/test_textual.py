@@ -21,7 +21,7 @@ from podium.engine.call import (
 from podium.engine.clients.body import request, without
 from podium.engine.clients.classify import refused_field
 from podium.engine.clients.dialects import PROFILES
-from podium.engine.clients.textual import as_text, calls_in
+from podium.engine.clients.textual import as_text, calls_in, left_in
 from podium.engine.tokens import bound
 
 LOOK = Offer("look", "Looks at a place.", {"type": "object", "properties": {"at": {}}})
@@ -115,6 +115,22 @@ def test_a_block_is_a_call_and_no_part_of_the_text(text: str) -> None:
 def test_a_block_that_is_no_call_has_no_arguments_and_is_kept_as_it_came() -> None:
     (call,) = calls_in(reply("```tool\nlook at x\n```")).tool_calls
     assert call == ToolCall("call_0", "", None, "look at x")
+
+
+TAGGED = '<tool_call>\n{"name": "look", "arguments": {"at": "x"}}\n</tool_call>'
+
+
+def test_calls_that_a_server_left_in_the_text_are_read() -> None:
+    found = left_in(reply(f"I look.\n{TAGGED}"), (LOOK,))
+    assert found.text == "I look."
+    assert [(call.name, call.arguments) for call in found.tool_calls] == [("look", {"at": "x"})]
+
+
+@pytest.mark.parametrize(
+    "text", ["4", TAGGED.replace("look", "walk"), "<tool_call> opens a call", TAGGED[:-40]]
+)
+def test_a_text_that_calls_no_tool_of_the_agents_is_left_as_it_is(text: str) -> None:
+    assert left_in(reply(text), (LOOK,)) == reply(text)
 
 
 def test_calls_in_the_servers_own_form_win() -> None:
