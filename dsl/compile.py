@@ -36,6 +36,7 @@ class Choice:
     task names a task of the file, else a family (`words`, `words:7`) or a file of problems (`set.jsonl`,
     `math:set.jsonl`). models replace those of the file by name;
     default_model replaces the default one (`--model URL`). budget and by can only tighten the run's.
+    beside: the name of another model, of the file or of models, that the program has too.
     default_url is where `openai(…)` without an address goes (`OPENAI_BASE_URL`); None: to the vendor.
     allow says whether a run may use `kind`, `value` (env, file, python, host). None refuses nothing: it is
     for texts that were allowed before, such as those of a stored run.
@@ -51,6 +52,7 @@ class Choice:
     default_model: Model | None = None
     budget: Budget = Budget()
     by: Clock | None = None
+    beside: str | None = None
     default_url: str | None = None
     allow: Callable[[str, str], bool] | None = None
 
@@ -83,10 +85,23 @@ def compile_run(
     refuse_later(evaluator, draft)
     draft = finished(evaluator, drafts.within(draft, choice.budget, choice.by), final=True)
     used, default = models(evaluator, main, draft, final=True)
+    if choice.beside is not None:
+        used[choice.beside] = _beside(evaluator, main, choice.beside, choice.models)
     if choice.allow is not None:
         require(evaluator, choice.allow, draft, used, default_url=choice.default_url)
     notes = in_order([*warnings, *_accepted(evaluator.problems, main)], main)
     return _program(evaluator, main, choice, draft, used=used, default=default), notes
+
+
+def _beside(evaluator: Evaluator, main: Module, name: str, given: Mapping[str, Model]) -> Model:
+    """The model of that name. Raises ProgramError where the file has none, and none was given."""
+    nouns = {noun.name: noun for noun in _nouns(evaluator, main, "model")}
+    found = evaluator.built(nouns[name]) if name in nouns else given.get(name)
+    if isinstance(found, Model):
+        return found
+    help_ = f"choose {_names(list(nouns))}" if nouns else "declare it: `model NAME { … }`"
+    problem = Problem("E110", f"there is no model `{name}`", whole(main.source), help=help_)
+    raise ProgramError((problem,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class Request:
     arm: tuple[str, str] | None = None
     row: int | None = None
     size: int | None = None
+    versus: str | None = None
 
 
 def compiled(
@@ -91,7 +92,9 @@ def compiled(
         raise ProgramError(tuple(problems)) from None
     seed = program.seed if request.seed is None else request.seed
     tasks = program.tasks if request.row is None else program.tasks[request.row :][:1]
-    flow = program.flow if request.size is None else sized(program.flow, request.size)
+    flow = (
+        program.flow if request.size is None else sized(program.flow, request.size, request.versus)
+    )
     return replace(program, seed=seed, tasks=tasks, flow=flow), warnings
 
 
@@ -112,6 +115,7 @@ def _compiled(
         default_model=default[-1] if default else None,
         budget=request.budget,
         by=request.by,
+        beside=request.versus,
         default_url=default_url,
         allow=allow,
     )
@@ -192,6 +196,7 @@ def to_json(request: Request) -> dict[str, Any]:
         "arm": None if request.arm is None else list(request.arm),
         "row": request.row,
         "size": request.size,
+        "versus": request.versus,
     }
 
 
@@ -214,6 +219,7 @@ def from_json(values: Mapping[str, Any]) -> Request:
         arm=(values["arm"][0], values["arm"][1]) if values.get("arm") else None,
         row=values.get("row"),
         size=values.get("size"),
+        versus=values.get("versus"),
     )
 
 

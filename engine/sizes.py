@@ -20,9 +20,10 @@ def first_team(flow: Flow) -> Team | Agent | None:
     return lone
 
 
-def sized(flow: Flow, size: int) -> Flow:
+def sized(flow: Flow, size: int, model: str | None = None) -> Flow:
     """The first team of flow, alone, with size seats; one agent of its first kind where size is 1.
 
+    model: what that one agent is asked from, in place of the team's.
     Kinds of members keep their shares: by largest remainder, one of each while there are seats.
     Raises ValueError where flow has no team, or the team cannot have another size.
     """
@@ -32,7 +33,9 @@ def sized(flow: Flow, size: int) -> Flow:
     if team.compat or team.size < 1:
         raise ValueError(f"a team with `compat = {team.compat}` keeps its size")
     if size == 1:
-        return Agent("agent", team.place, replace(team.members[0].role, model=_model(team)))
+        return Agent(
+            "agent", team.place, replace(team.members[0].role, model=model or _model(team))
+        )
     return replace(team, size=size, members=_shared(team, size))
 
 

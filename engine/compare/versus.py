@@ -1,50 +1,87 @@
 """One stronger agent against the best split, at equal cost. Pure; needs NumPy, SciPy."""
 
-from collections.abc import Sequence
-from statistics import fmean, stdev
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import hypot
+from statistics import fmean
 
-from ..stats import best_at, largest
-from ..stats.split import Splits
-from .trial import Trial
+import numpy as np
+
+from ..stats.best import Floats
+from ..stats.laws import Curves, fit_tasks
+from ..stats.split import Scores, Splits, worth
+from .scaling import Observed
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """What the best of `tries` such agents scores, a share of the budget for each task. Higher is better.
+
+    low, high: where it lies; equal to score where runs are too few, or too alike, to say. ahead: whether it is
+    better than the best split, None where they cannot be told apart: where the difference is less than what
+    neither's interval rules out (the root of the sum of the squares of the halves).
+    """
+
+    name: str
+    tries: int
+    score: float
+    low: float
+    high: float
+    ahead: bool | None
+
+    def told(self, sign: float, level: float, splits: Splits | None) -> str:
+        """A sentence. sign: -1 where lower scores are better."""
+        low, high = sorted((sign * self.low, sign * self.high))
+        span = (
+            f" ({low:.4g} to {high:.4g})"
+            if low < high
+            else ", without an interval: too few runs differ"
+        )
+        best = f"expected best {sign * self.score:.4g}{span}"
+        said = f"At equal cost {self.name} is tried {self.tries} times: {best}"
+        if splits is None:
+            return said + "."
+        if self.ahead is None:
+            return f"{said}; it cannot be told apart from the best split at {level:.0%}."
+        return f"{said}; it is {'better' if self.ahead else 'worse'} than the best split."
 
 
 def against(
-    trials: Sequence[Trial],
-    budget: float,
-    splits: Splits | None,
-    *,
-    sign: float,
-    in_tokens: bool,
-    level: float,
-) -> str:
-    """A sentence: what the best of as many such agents as budget buys would score, beside the best split.
+    name: str, other: Observed, budget: float, splits: Splits | None, *, level: float, seed: int = 0
+) -> Versus | str:
+    """The other agent at the same cost, by its own runs, all of size 1; a sentence where they do not say.
 
-    trials: of the other agent, with scores. More agents than there are trials are foretold from a normal law.
+    More agents than there are runs are foretold by the same laws as teams are.
     """
-    kept = [one for one in trials if one.score is not None and not one.failed]
-    scores = [sign * one.score for one in kept if one.score is not None]
-    paid = [float(one.tokens) if in_tokens else one.usd for one in kept]
-    known = [cost for cost in paid if cost]
-    if not scores or len(known) < len(scores):
-        return "The other run says nothing of score or price."
-    k = int(budget / fmean(known))
-    if k < 1:
-        return "The budget does not buy one run of the other agent."
-    if k <= len(scores):
-        value, how = best_at(scores, k), ""
-    elif len(scores) > 1:
-        value, how = fmean(scores) + stdev(scores) * largest(k), ", foretold from a normal law"
-    else:
-        value, how = scores[0], ", from one run: its spread is not known"
-    said = (
-        f"At equal cost the other agent is tried {k} times: expected best {sign * value:.4g}{how}"
+    if not other.scores:
+        return f"The runs of {name} say nothing of score or price."
+    tries = int(budget / other.tasks / other.costs[1] * (1 + 1e-9))
+    if tries < 1:
+        return f"The budget does not buy one run of {name}."
+    drawn = _worth(other.scores, tries, seed)
+    score = float(drawn.mean())
+    low, high = (float(end) for end in np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2)))
+    return Versus(
+        name, tries, score, low, high, None if splits is None else _ahead(score, high - low, splits)
     )
-    if splits is None:
-        return said + "."
+
+
+def _ahead(score: float, width: float, splits: Splits) -> bool | None:
     best = splits.best
-    if value > best.high or value < best.low:
-        word = "better" if value > best.high else "worse"
-        return (
-            f"{said}; it is {word} than the best split, whose {level:.0%} interval leaves it out."
+    apart = score - best.score
+    if width == 0 or abs(apart) <= hypot(width, best.high - best.low) / 2:
+        return None
+    return apart > 0
+
+
+def _worth(tasks: Mapping[str, Scores], tries: int, seed: int) -> Floats:
+    found = list(tasks.values())
+    try:
+        curves: Sequence[Curves] = fit_tasks(
+            [one.groups for one in found], [1], within=[one.within for one in found], seed=seed
         )
-    return f"{said}; it cannot be told apart from the best split, whose interval holds it."
+    except ValueError:  # nothing is known of how scores differ: what was seen is all there is
+        return np.array([fmean(fmean(one.groups[1]) for one in found)])
+    each = [worth(curve, [tries], one) for curve, one in zip(curves, found, strict=True)]
+    whole: Floats = np.mean(each, axis=0)[:, 0]
+    return whole

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 
 from podium.dsl.compile import Choice, compile_experiment
@@ -15,6 +16,7 @@ from ..compare.recorded import replicates
 from ..compare.trial import Better, Trial
 from ..library import DiskLibrary, allowance
 from ..plan import plan
+from ..ranges import Range
 from .exits import ShellError
 from .inputs import Asked, allow_rules, request_of
 from .loading import load, params, reach
@@ -36,6 +38,22 @@ class Chosen:
     @property
     def better(self) -> Better:
         return self.arms[0].tasks[0].better
+
+
+def range_of(text: str) -> Range:
+    """`0,1`, or `0,` where one end is open. Raises ShellError."""
+    parts = [part.strip() for part in text.split(",")]
+    try:
+        low, high = (
+            float(part) if part else end for part, end in zip(parts, (-inf, inf), strict=True)
+        )
+    except ValueError:
+        low = high = 0.0
+    if not low < high:
+        raise ShellError(
+            f'--range "{text}" is no range: write 0,1, or 0, where scores have no upper end'
+        )
+    return Range(low, high)
 
 
 def is_program(word: str) -> bool:

@@ -28,10 +28,17 @@ def write_plot(path: Path, _title: str, trials: Sequence[Trial], found: Comparis
 
 
 def write_budgets(
-    path: Path, found: Observed, budget: float, sizes: Sequence[int], level: float, unit: str
+    path: Path,
+    found: Observed,
+    budget: float,
+    sizes: Sequence[int],
+    level: float,
+    unit: str,
+    sign: float,
 ) -> None:
-    """The expected best of teams of these sizes against the budget."""
-    path.write_bytes(against_budget(lines(found, budget, sizes, level=level), unit, _form(path)))
+    """The expected best of teams of these sizes against the budget. sign: -1 where lower scores are better."""
+    drawn = [line.turned(sign) for line in lines(found, budget, sizes, level=level)]
+    path.write_bytes(against_budget(drawn, unit, _form(path)))
 
 
 def _form(path: Path) -> Form:

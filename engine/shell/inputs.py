@@ -27,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options of `run`, as typed."""
+    """The options of `run`, as typed. versus: a model from which one agent of its team is asked in its place."""
 
     run: str | None = None
     expression: str | None = None
@@ -39,6 +39,7 @@ class Asked:
     max_time: str | None = None
     by: str | None = None
     seed: int | None = None
+    versus: str | None = None
     models: Sequence[str] = ()
     prices: Sequence[str] = ()
     allow: Sequence[str] = field(default_factory=tuple[str, ...])
@@ -61,6 +62,8 @@ def request_of(
         budget=caps(asked.max_usd, asked.max_tokens, asked.max_time),
         seed=asked.seed,
         by=None if asked.by is None else units.clock(asked.by),
+        size=None if asked.versus is None else 1,
+        versus=asked.versus,
     )
 
 

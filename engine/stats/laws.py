@@ -4,15 +4,19 @@ No one shape is trusted. Saturating powers and exponentials, a logistic in log m
 an overhead that grows with m, and a constant are all kept, each with the weight that the scores give it (the
 likelihood of the sizes' means, which asks what a leave-one-size-out error asks: how well is what was not fitted
 foretold). What they disagree on, such as a size far from those that were run, comes out wide.
+
+Of several tasks each has a level, a gain and a spread of its own, and the shape is common. What the gains of tasks
+have in common is found with them: a task with few runs leans on the others, one with many hardly does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..ranges import ANY, Range
 from .best import Floats
+from .bounded import possible
 
 # Members' noise averages out at 0.5; at 0 one shared plan decides.
 _POWERS = np.linspace(0.0, 0.6, 7)
@@ -20,8 +24,13 @@ _POWERS = np.linspace(0.0, 0.6, 7)
 _SCALES = np.geomspace(0.2, 5.0, 41)
 # In spreads of all scores: where the level and the gain of a shape may lie, and the overhead of the largest size.
 _LEVEL, _GAIN, _OVERHEAD = 3.0, 2.0, 1.2
+# The share of what gains vary by that is between tasks: nearly alike, somewhat, nothing in common.
+_APART = (0.03, 0.3, 1.0)
+# How far the log of a task's spread may be from that of all tasks, and for how many runs the latter counts.
+_LIKE, _LENT = 0.7, 2
 
 Shape = Callable[[Floats], Floats]
+Groups = Mapping[int, Sequence[float]]
 
 
 class Curves(NamedTuple):
@@ -29,6 +38,21 @@ class Curves(NamedTuple):
 
     mean: Floats
     spread: Floats
+
+
+class _Seen:
+    """The scores of one task by size, and what they say at once. unit: what its gains are measured in."""
+
+    def __init__(self, groups: Groups) -> None:
+        found = {m: np.asarray(one, dtype=np.float64) for m, one in groups.items() if len(one)}
+        self.sizes = np.array(sorted(found), dtype=np.float64)
+        scores = [found[int(m)] for m in self.sizes]
+        self.counts = np.array([one.size for one in scores])
+        self.squares = np.array([((one - one.mean()) ** 2).sum() for one in scores])
+        self.freedom, self.within = int((self.counts - 1).sum()), float(self.squares.sum())
+        whole = np.concatenate(scores) if scores else np.zeros(1)
+        self.centre, self.unit = float(whole.mean()), float(whole.std())
+        self.means = np.array([one.mean() for one in scores]) - self.centre
 
 
 def _shapes(top: float) -> list[list[Shape]]:
@@ -47,104 +71,207 @@ def _shapes(top: float) -> list[list[Shape]]:
 
 
 def fit(
-    groups: Mapping[int, Sequence[float]],
+    groups: Groups,
     sizes: Sequence[int],
     *,
+    within: Range = ANY,
     draws: int = 400,
     seed: int = 0,
 ) -> Curves:
     """Draws of mu(m) and s(m) at sizes, from the scores of runs by size.
 
-    groups: sizes of 1 and more; two runs of one size at least, and scores that differ within one.
-    Raises ValueError where there are none.
+    groups: sizes of 1 and more; two runs of one size at least, and scores that differ within one. within: what
+    scores can be; no draw is outside. Raises ValueError where there are no such runs.
     """
-    seen = {m: np.asarray(scores, dtype=np.float64) for m, scores in groups.items() if len(scores)}
-    freedom = sum(scores.size - 1 for scores in seen.values())
-    within = sum(float(((scores - scores.mean()) ** 2).sum()) for scores in seen.values())
-    if freedom < 1 or within <= 0:
+    return fit_tasks([groups], sizes, within=[within], draws=draws, seed=seed)[0]
+
+
+def fit_tasks(
+    tasks: Sequence[Groups],
+    sizes: Sequence[int],
+    *,
+    within: Sequence[Range],
+    draws: int = 400,
+    seed: int = 0,
+) -> list[Curves]:
+    """The same of several tasks, by one draw of what they have in common after the other; within: of each.
+
+    Draw i of one task belongs with draw i of another. Raises ValueError where a task has no run, or where no task
+    has runs of one size that differ.
+    """
+    seen = [_Seen(groups) for groups in tasks]
+    if not seen or not all(task.counts.size for task in seen):
+        raise ValueError("a task without a run says nothing of the size of teams")
+    pooled = sum(task.within for task in seen) / max(1, sum(task.freedom for task in seen))
+    if pooled <= 0:
         raise ValueError("two runs of one size at least are needed, and scores that differ")
+    usual = float(np.mean([task.unit for task in seen]))
+    for task in seen:
+        task.unit = task.unit or usual
     chance = np.random.default_rng(seed)
-    scale, power = _spreads(seen, np.sqrt(within / freedom), draws, chance)
+    scales, power = _spreads(seen, float(pooled), draws, chance)
     at = np.asarray(sizes, dtype=np.float64)
-    spread: Floats = scale[:, None] * at[None, :] ** -power[:, None]
-    mean = _means(seen, at, scale, power, chance)
-    return Curves(mean, spread)
-
-
-def _spreads(
-    seen: Mapping[int, Floats], pooled: float, draws: int, chance: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Draws of s(m) = scale m^-power, from what scores of one size differ by."""
-    scales, powers = np.meshgrid(pooled * _SCALES, _POWERS, indexing="ij")
-    told = -0.5 * ((powers - 0.2) / 0.25) ** 2
-    for m, scores in seen.items():
-        variance = (scales * m**-powers) ** 2
-        squares = float(((scores - scores.mean()) ** 2).sum())
-        told = told - 0.5 * ((scores.size - 1) * np.log(variance) + squares / variance)
-    weight = np.exp(told - told.max()).ravel()
-    picked = chance.choice(weight.size, draws, p=weight / weight.sum())
-    return scales.ravel()[picked], powers.ravel()[picked]
-
-
-def _means(
-    seen: Mapping[int, Floats],
-    at: Floats,
-    scale: Floats,
-    power: Floats,
-    chance: np.random.Generator,
-) -> Floats:
-    """A draw of mu(m) for each draw of s(m): a shape by its weight, then its coefficients, by Bayes' rule."""
-    sizes = np.array(sorted(seen), dtype=np.float64)
-    means = np.array([seen[int(m)].mean() for m in sizes])
-    counts = np.array([seen[int(m)].size for m in sizes])
-    whole = np.concatenate(list(seen.values()))
-    unit, centre = float(whole.std()), float(whole.mean())
-    noise = scale[:, None] ** 2 * sizes[None, :] ** (-2 * power[:, None]) / counts
-    top = max(float(at.max()), float(sizes.max()), 2.0)
-    models = [_Model(shape, sizes, at, unit) for shape in _shapes(top)]
-    told = np.stack([model.likelihood(means - centre, noise) for model in models], axis=1)
-    weight = np.exp(told - told.max(axis=1, keepdims=True))
-    bounds = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
-    picked = (bounds < chance.random((scale.size, 1))).sum(axis=1).clip(max=len(models) - 1)
-    found = np.empty((scale.size, at.size))
-    for number, model in enumerate(models):
-        rows = picked == number
-        if rows.any():
-            found[rows] = centre + model.draw(means - centre, noise[rows], chance)
+    means = _means(seen, at, scales, power, chance)
+    found: list[Curves] = []
+    for mean, scale, bound in zip(means, scales, within, strict=True):
+        found.append(
+            Curves(*possible(mean, scale[:, None] * at[None, :] ** -power[:, None], bound))
+        )
     return found
 
 
-class _Model:
-    """One shape: linear in its coefficients, which are normal beforehand."""
+def _spreads(
+    seen: Sequence[_Seen], pooled: float, draws: int, chance: np.random.Generator
+) -> tuple[list[Floats], Floats]:
+    """Draws of s(m) = scale m^-power, from what scores of one size differ by; the power is that of all tasks."""
+    grids = [_scales(task, pooled, alone=len(seen) == 1) for task in seen]
+    tables = [
+        _likely(task, grid, pooled, alone=len(seen) == 1)
+        for task, grid in zip(seen, grids, strict=True)
+    ]
+    told = -0.5 * ((_POWERS - 0.2) / 0.25) ** 2
+    for table in tables:
+        top = table.max(axis=0)
+        told = told + top + np.log(np.exp(table - top).sum(axis=0))
+    weight = np.exp(told - told.max())
+    picked = chance.choice(_POWERS.size, draws, p=weight / weight.sum())
+    scales: list[Floats] = []
+    for grid, table in zip(grids, tables, strict=True):
+        share = np.exp(table - table.max(axis=0))
+        bounds = np.cumsum(share / share.sum(axis=0), axis=0)[:, picked]
+        scales.append(grid[(bounds < chance.random(draws)).sum(axis=0).clip(max=grid.size - 1)])
+    return scales, _POWERS[picked]
 
-    def __init__(self, shape: Sequence[Shape], sizes: Floats, at: Floats, unit: float) -> None:
-        self._here = _columns(shape, sizes)
+
+def _scales(task: _Seen, pooled: float, *, alone: bool) -> Floats:
+    """The spreads at size 1 that a task may have: about its own, with a few runs' worth of the others'."""
+    lent = 0 if alone else _LENT
+    found: Floats = np.sqrt((task.within + lent * pooled) / (task.freedom + lent)) * _SCALES
+    return found
+
+
+def _likely(task: _Seen, grid: Floats, pooled: float, *, alone: bool) -> Floats:
+    """How likely a task's scores are under each scale and power, as logarithms; shape (scales, powers)."""
+    scales, powers = np.meshgrid(grid, _POWERS, indexing="ij")
+    like = 0.0 if alone else (np.log(scales**2 / pooled) / 2 / _LIKE) ** 2
+    told: Floats = -0.5 * like + np.zeros_like(scales)
+    for m, count, squares in zip(task.sizes, task.counts, task.squares, strict=True):
+        variance = (scales * m**-powers) ** 2
+        told = told - 0.5 * ((count - 1) * np.log(variance) + squares / variance)
+    return told
+
+
+def _means(
+    seen: Sequence[_Seen],
+    at: Floats,
+    scales: Sequence[Floats],
+    power: Floats,
+    chance: np.random.Generator,
+) -> list[Floats]:
+    """Draws of each task's mu(m), one for each draw of s(m): a shape by its weight, then its coefficients.
+
+    All by Bayes' rule: shapes are as likely beforehand, and coefficients are normal.
+    """
+    top = max(float(at.max()), *(float(task.sizes.max()) for task in seen), 2.0)
+    noises = [
+        (scale[:, None] * task.sizes[None, :] ** -power[:, None]) ** 2 / task.counts / task.unit**2
+        for task, scale in zip(seen, scales, strict=True)
+    ]
+    means = [task.means / task.unit for task in seen]
+    shares = (1.0,) if len(seen) == 1 else _APART
+    models = [_Model(shape, share, seen, at) for shape in _shapes(top) for share in shares]
+    told = np.stack([model.likelihood(means, noises) for model in models], axis=1)
+    weight = np.exp(told - told.max(axis=1, keepdims=True))
+    bounds = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
+    picked = (bounds < chance.random((power.size, 1))).sum(axis=1).clip(max=len(models) - 1)
+    found = [np.empty((power.size, at.size)) for _ in seen]
+    for number, model in enumerate(models):
+        rows = picked == number
+        if rows.any():
+            drawn = model.draw(means, [noise[rows] for noise in noises], chance)
+            for whole, task, curve in zip(found, seen, drawn, strict=True):
+                whole[rows] = task.centre + task.unit * curve
+    return found
+
+
+class _Common(NamedTuple):
+    """What tasks say of the coefficients that they share. root, told: of their normal law, by row."""
+
+    root: Floats
+    told: Floats
+
+
+class _Model:
+    """One shape, linear in its coefficients, which are normal beforehand.
+
+    apart: the share of their variance that tasks have not in common; the level is each task's own.
+    """
+
+    def __init__(
+        self, shape: Sequence[Shape], apart: float, seen: Sequence[_Seen], at: Floats
+    ) -> None:
+        self._here = [_columns(shape, task.sizes) for task in seen]
         self._there = _columns(shape, at)
-        wide = [_LEVEL, *([_GAIN] * len(shape))]
+        wide = np.array([_LEVEL, *([_GAIN] * len(shape))])
         if len(shape) == 2:
             wide[-1] = _OVERHEAD
-        self._prior = np.array(wide) * unit
+        self._own = wide * np.sqrt([1.0, *([apart] * len(shape))])
+        self._shared = wide[1:] * np.sqrt(1 - apart)
 
-    def likelihood(self, means: Floats, noise: Floats) -> Floats:
-        """Of the sizes' means, for each row of noise (their variances); shape (rows,)."""
-        known = self._covariance(noise)
-        _, size = np.linalg.slogdet(known)
-        solved = np.linalg.solve(known, np.broadcast_to(means[:, None], (*noise.shape, 1)))[..., 0]
-        found: Floats = -0.5 * (size + (solved * means).sum(axis=-1))
+    def likelihood(self, means: Sequence[Floats], noises: Sequence[Floats]) -> Floats:
+        """Of the sizes' means of all tasks, for each row of noise (their variances); shape (rows,)."""
+        found = np.zeros(noises[0].shape[0])
+        for here, mean, noise in zip(self._here, means, noises, strict=True):
+            known = self._covariance(here, noise)
+            _, size = np.linalg.slogdet(known)
+            solved = np.linalg.solve(known, np.broadcast_to(mean[:, None], (*noise.shape, 1)))[
+                ..., 0
+            ]
+            found -= 0.5 * (size + solved @ mean)
+        common = self._common(means, noises)
+        _, size = np.linalg.slogdet(common.root)
+        solved = np.linalg.solve(common.root, common.told[..., None])[..., 0]
+        whole: Floats = found - size + 0.5 * (solved**2).sum(axis=-1)
+        return whole
+
+    def draw(
+        self, means: Sequence[Floats], noises: Sequence[Floats], chance: np.random.Generator
+    ) -> list[Floats]:
+        """Each task's curve for each row of noise: drawn from before, moved by what it misses of the means."""
+        rows = noises[0].shape[0]
+        common = self._common(means, noises)
+        middle = np.linalg.solve(common.root, common.told[..., None])[..., 0]
+        unit = middle + chance.standard_normal(middle.shape)
+        turned = np.swapaxes(common.root, -1, -2)
+        alike = self._shared * np.linalg.solve(turned, unit[..., None])[..., 0]
+        found: list[Floats] = []
+        for here, mean, noise in zip(self._here, means, noises, strict=True):
+            before = chance.standard_normal((rows, self._own.size)) * self._own
+            before[:, 1:] += alike
+            seen = before @ here.T + chance.standard_normal(noise.shape) * np.sqrt(noise)
+            missed = np.linalg.solve(self._covariance(here, noise), (mean - seen)[..., None])[
+                ..., 0
+            ]
+            found.append((before + missed @ here * self._own**2) @ self._there.T)
         return found
 
-    def draw(self, means: Floats, noise: Floats, chance: np.random.Generator) -> Floats:
-        """A draw of the curve for each row of noise: one from before, moved by what it misses of the means."""
-        rows = noise.shape[0]
-        before = chance.standard_normal((rows, self._prior.size)) * self._prior
-        seen = before @ self._here.T + chance.standard_normal(noise.shape) * np.sqrt(noise)
-        missed = np.linalg.solve(self._covariance(noise), (means - seen)[..., None])[..., 0]
-        found: Floats = (before + missed @ self._here * self._prior**2) @ self._there.T
-        return found
+    def _common(self, means: Sequence[Floats], noises: Sequence[Floats]) -> _Common:
+        """The Cholesky root of what is known of the shared coefficients, in their own units, and what is said."""
+        rows, many = noises[0].shape[0], self._shared.size
+        known = np.broadcast_to(np.eye(many), (rows, many, many)).copy()
+        told = np.zeros((rows, many))
+        for here, mean, noise in zip(self._here, means, noises, strict=True):
+            columns = here[:, 1:] * self._shared
+            wide = np.broadcast_to(columns, (rows, *columns.shape))
+            solved = np.linalg.solve(self._covariance(here, noise), wide)
+            known += columns.T @ solved
+            told += mean @ solved
+        return _Common(np.linalg.cholesky(known).astype(np.float64), told)
 
-    def _covariance(self, noise: Floats) -> NDArray[np.float64]:
-        prior = (self._here * self._prior**2) @ self._here.T
-        return prior[None] + noise[:, :, None] * np.eye(noise.shape[1])[None]
+    def _covariance(self, here: Floats, noise: Floats) -> Floats:
+        prior = (here * self._own**2) @ here.T
+        whole: Floats = prior[None] + noise[:, :, None] * np.eye(noise.shape[1])[None]
+        return whole
 
 
 def _columns(shape: Sequence[Shape], m: Floats) -> Floats:

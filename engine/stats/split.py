@@ -6,21 +6,20 @@ from math import log, sqrt
 
 import numpy as np
 
+from ..ranges import ANY, Range
 from .best import Floats
-from .laws import Curves, fit
+from .bounded import best_of_teams
+from .laws import Curves, Groups, fit_tasks
 from .normal import largest
 
 # By how many standard deviations a gain over the default must stand out. Of 0, 0.3, 0.6 and 1 it is the one with
 # the least regret after small pilots, by bench_split, and costs next to nothing after large ones.
 SHRINK = 1.0
-# By how much intervals are widened about their middle: the split that is named is one whose runs flattered it, and
-# without this its 90 % interval held the truth in 82 to 86 % of pilots.
-_WIDER = 1.2
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """k teams of m. score: the expected best; low, high: where it lies, level of the time.
+    """k teams of m. score: the expected best; low, high: where it lies, for all splits at once, level of the time.
 
     chance: that no other split of the grid does better. regret: what is lost against the best split, as expected.
     """
@@ -48,10 +47,23 @@ class Splits:
     level: float
 
 
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Of runs of one task: by team size, and within what."""
+
+    groups: Groups
+    within: Range = ANY
+
+    @property
+    def are_rates(self) -> bool:
+        return all(self.within.are_rates(scores) for scores in self.groups.values())
+
+
 def splits(
-    groups: Mapping[int, Sequence[float]],
+    groups: Groups,
     teams: Mapping[int, int],
     *,
+    within: Range = ANY,
     level: float = 0.9,
     shrink: float = SHRINK,
     draws: int = 1_000,
@@ -59,20 +71,56 @@ def splits(
 ) -> Splits:
     """The splits of a budget, from the scores of runs by team size.
 
-    groups: as for `laws.fit`. teams: how many teams of each size the budget buys, one at least. shrink: by how
-    much a gain over the default must stand out, in standard deviations of what is not known of it: with few
+    groups, within: as for `laws.fit`. teams: how many teams of each size the budget buys, one at least. shrink: by
+    how much a gain over the default must stand out, in standard deviations of what is not known of it: with few
     runs the default is named, and as runs come in it no longer matters.
+    """
+    scores = [Scores(groups, within)]
+    return splits_of(scores, teams, level=level, shrink=shrink, draws=draws, seed=seed)[0]
+
+
+def splits_of(
+    tasks: Sequence[Scores],
+    teams: Mapping[int, int],
+    *,
+    level: float = 0.9,
+    shrink: float = SHRINK,
+    draws: int = 1_000,
+    seed: int = 0,
+) -> list[Splits]:
+    """The splits that are best for all tasks on average, then those of each, all fitted together.
+
+    teams: what the budget of one task buys. Of one task the first and the second are the same.
     """
     sizes = sorted(m for m, k in teams.items() if k >= 1)
     if not sizes:
         raise ValueError("the budget buys no team of any size")
-    curves = fit(groups, sizes, draws=draws, seed=seed)
-    values = worth(curves, [teams[m] for m in sizes])
-    low, middle, high = np.quantile(values, ((1 - level) / 2, 0.5, (1 + level) / 2), axis=0)
-    low, high = middle - _WIDER * (middle - low), middle + _WIDER * (high - middle)
+    curves = fit_tasks(
+        [task.groups for task in tasks],
+        sizes,
+        within=[task.within for task in tasks],
+        draws=draws,
+        seed=seed,
+    )
+    bought = {m: teams[m] for m in sizes}
+    each = [
+        worth(one, list(bought.values()), task) for one, task in zip(curves, tasks, strict=True)
+    ]
+    spreads = [one.spread.mean(axis=0) for one in curves]
+    whole = _named(np.mean(each, axis=0), np.mean(spreads, axis=0), bought, level, shrink)
+    alone = zip(each, spreads, strict=True)
+    return [whole, *(_named(one, spread, bought, level, shrink) for one, spread in alone)]
+
+
+def _named(
+    values: Floats, spread: Floats, teams: Mapping[int, int], level: float, shrink: float
+) -> Splits:
+    """What draws of the splits' worth, of shape (draws, sizes), say of them. spread: of a team, by size."""
+    sizes = list(teams)
+    low, high = _band(values, level)
     mean = values.mean(axis=0)
     lost = (values.max(axis=1, keepdims=True) - values).mean(axis=0)
-    first = np.bincount(values.argmax(axis=1), minlength=len(sizes)) / draws
+    first = np.bincount(values.argmax(axis=1), minlength=len(sizes)) / len(values)
     cells = tuple(
         Cell(m, teams[m], float(mean[i]), float(low[i]), float(high[i]), float(first[i]), float(lost[i]))
         for i, m in enumerate(sizes)
@@ -80,16 +128,34 @@ def splits(
     home = sizes.index(default_size(sizes, teams))
     gain = values - values[:, [home]]
     best = cells[int((gain.mean(axis=0) - shrink * gain.std(axis=0)).argmax())]
-    small = 0.1 * float(curves.spread[:, sizes.index(best.size)].mean())
+    small = 0.1 * float(spread[sizes.index(best.size)])
     flat = tuple(cell.size for cell in cells if abs(best.score - cell.score) < small)
-    default = cells[home]
-    return Splits(cells, best, default, flat, level)
+    return Splits(cells, best, cells[home], flat, level)
 
 
-def worth(curves: Curves, teams: Sequence[int]) -> Floats:
-    """The expected best of that many teams of each size, by draw."""
-    found: Floats = curves.mean + curves.spread * np.array([largest(k) for k in teams])
-    return found
+def _band(values: Floats, level: float) -> tuple[Floats, Floats]:
+    """Where the worth of all splits lies at once, in a share level of the draws.
+
+    At once, as the split that is named is one that its runs flattered: of the intervals for one split each, that
+    of the named one is wrong too often. Each is widened about its median by one factor, the least that keeps a
+    share level of the draws inside at every size (a sup-t band: Montiel Olea and Plagborg-Moller 2019).
+    """
+    low, middle, high = np.quantile(values, ((1 - level) / 2, 0.5, (1 + level) / 2), axis=0)
+    below, above = np.maximum(middle - low, 1e-12), np.maximum(high - middle, 1e-12)
+    away = np.maximum((middle - values) / below, (values - middle) / above).max(axis=1)
+    factor = max(1.0, float(np.quantile(away, level)))
+    inside = values.min(axis=0), values.max(axis=0)
+    return np.maximum(middle - factor * below, inside[0]), np.minimum(
+        middle + factor * above, inside[1]
+    )
+
+
+def worth(curves: Curves, teams: Sequence[int], scores: Scores | None = None) -> Floats:
+    """The expected best of that many teams of each size, by draw. scores: of the task, for what is possible."""
+    if scores is None:
+        return best_of_teams(curves.mean, curves.spread, teams)
+    within, rates = scores.within, scores.are_rates
+    return best_of_teams(curves.mean, curves.spread, teams, within, rates=rates)
 
 
 def default_size(sizes: Sequence[int], teams: Mapping[int, int]) -> int:

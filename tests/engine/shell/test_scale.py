@@ -20,9 +20,14 @@ model m {
   price = { input = $0.30 per 1M tokens, cached = $0.03 per 1M tokens, output = $1.20 per 1M tokens }
   context = 32k tokens
 }
+model strong {
+  endpoint = openai("s", base_url = "http://127.0.0.1:9/v1")
+  price = { input = $3 per 1M tokens, cached = $0.3 per 1M tokens, output = $12 per 1M tokens }
+  context = 32k tokens
+}
 role solver { prompt = \"""{{ task.statement }}\"""  max_output = 50 tokens }
 task t { statement = "Find it."  verify = python("podium.engine.testing:scored") }
-run main { flow = parallel(10) of team(10, members = [10 of solver], rounds = 1) -> best  task = t }
+run main { model = m  flow = parallel(10) of team(10, members = [10 of solver], rounds = 1) -> best  task = t }
 """
 
 
@@ -30,9 +35,10 @@ class World:
     def __init__(self) -> None:
         self.calls = 0
 
-    def _speak(self, _: ModelCall) -> str:
+    def _speak(self, call: ModelCall) -> str:
         self.calls += 1
-        return f"score = {random.Random(self.calls).gauss(0.5, 0.1):.6f}"
+        middle = 0.9 if call.model == "strong" else 0.5
+        return f"score = {random.Random(self.calls).gauss(middle, 0.1):.6f}"
 
     def scale(self, *words: str) -> Result:
         def opened(store: str) -> Engine:
@@ -82,9 +88,58 @@ def test_a_pilot_is_priced_before_it_runs_and_read_back_after(world: World) -> N
         (("--budget", "[$5, 3k tokens]"), "dollars or tokens"),
         (("--budget", "30m"), "dollars or tokens"),
         (("--budget", "$5", "--sizes", "3"), "two sizes at least"),
+        (("--budget", "$5", "--sizes", "1,3,x"), '"x" is no size of a team'),
+        (("--budget", "$5", "--range", "1,0"), "write 0,1"),
+        (("--budget", "$5", "--versus", "strange"), "it has m, strong"),
     ],
 )
 def test_a_wrong_use_says_what_to_write(world: World, words: tuple[str, ...], said: str) -> None:
     result = world.scale(*words)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+@pytest.mark.long
+def test_a_stronger_model_is_priced_run_and_told_apart_at_equal_cost(world: World) -> None:
+    words = ("--budget", "$0.02", "--sizes", "1,2", "--runs", "3", "--versus", "strong")
+    before = world.scale(*words)
+    assert "3 runs of one agent of strong are expected to take $" in before.stdout
+    assert world.calls == 0
+    found = told(world.scale(*words, "--pilot", "--json"))
+    calls = world.calls
+    assert calls == 3 * (1 + 3 + 1)
+    assert found["versus"]["name"] == "strong"
+    assert found["versus"]["tries"] > 5
+    assert found["versus"]["low"] < found["versus"]["score"] < found["versus"]["high"]
+    assert found["runs"] == {"1": 3, "2": 3}
+    said = world.scale(*words).stdout
+    assert "At equal cost strong is tried" in said
+    assert world.calls == calls
+
+
+@pytest.mark.long
+def test_a_set_of_tasks_has_one_split_and_each_task_its_own(world: World) -> None:
+    Path("set.jsonl").write_text("".join(f'{{"q": "Find {i}."}}\n' for i in range(3)))
+    text = PROGRAM.replace(
+        'task t { statement = "Find it."',
+        'task t = rows("set.jsonl") with { statement = row.q',
+    )
+    Path("main.team").write_text(text)
+    words = ("--budget", "$0.2", "--sizes", "1,2", "--runs", "2", "--allow", "file:*")
+    assert "on each of 3 tasks" in world.scale(*words).stdout
+    found = told(world.scale(*words, "--pilot", "--json"))
+    assert found["runs"] == {"1": 6, "2": 6}
+    assert [one["task"] for one in found["tasks"]] == ["t/1", "t/2", "t/3"]
+    said = world.scale(*words).stdout
+    assert "for each of 3 tasks" in said
+    assert "  t/2: " in said
+
+
+@pytest.mark.long
+def test_where_no_range_is_known_it_says_so_and_with_one_it_bounds(world: World) -> None:
+    words = ("--budget", "$0.02", "--sizes", "1,2", "--runs", "3")
+    free = world.scale(*words, "--pilot").stdout
+    assert "--range LOW,HIGH bounds it" in free
+    found = told(world.scale(*words, "--range", "0,0.7", "--json"))
+    assert all(cell["high"] <= 0.7 for cell in found["splits"])
+    assert not any("--range" in note for note in found["notes"])

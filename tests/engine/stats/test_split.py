@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from podium.engine.stats import largest
+from podium.engine.ranges import Range
+from podium.engine.stats import largest, pass_at
+from podium.engine.stats.bounded import best_of_teams
 from podium.engine.stats.laws import Curves, fit
-from podium.engine.stats.split import pilot_worth, splits, worth
+from podium.engine.stats.split import Scores, pilot_worth, splits, splits_of, worth
 
 SIZES = (1, 2, 4, 5, 10, 20, 25, 50, 100)
 TEAMS = {m: 100 // m for m in SIZES}
@@ -82,3 +84,74 @@ def test_a_pilot_as_large_as_the_budget_is_not_worth_it() -> None:
     assert pilot_worth(200, (1, 3, 10, 30), 5, trials=8).gain < 0
     found = pilot_worth(5_000, (1, 3, 10, 30), 5, trials=20)
     assert found.gain > 0
+
+
+def test_no_score_above_the_possible_maximum_is_foretold() -> None:
+    near_top = {m: [0.80, 0.86, 0.92, 0.98, 0.95][: 5 - m // 10] for m in (1, 3, 10)}
+    free = splits(near_top, TEAMS, draws=200)
+    bounded = splits(near_top, TEAMS, within=Range(0, 1), draws=200)
+    assert max(cell.high for cell in free.cells) > 1
+    assert all(0 <= cell.low <= cell.score <= cell.high <= 1 for cell in bounded.cells)
+    # Where the end is far away it says nothing.
+    wide = splits(near_top, TEAMS, within=Range(-9, 9), draws=200)
+    assert wide.best.score == pytest.approx(free.best.score, abs=0.03)
+
+
+def test_the_best_of_beta_scores_is_that_of_draws() -> None:
+    a, b = 2.0, 5.0
+    mean, spread = a / (a + b), (a * b / (a + b) ** 2 / (a + b + 1)) ** 0.5
+    drawn = np.random.default_rng(1).beta(a, b, (100_000, 10)).max(axis=1).mean()
+    found = best_of_teams(np.array([[mean]]), np.array([[spread]]), [10], Range(0, 1))
+    assert found[0, 0] == pytest.approx(drawn, abs=2e-3)
+
+
+def test_rates_are_foretold_as_passes_of_one_of_k() -> None:
+    found = best_of_teams(np.array([[0.15]]), np.array([[0.3]]), [5], Range(0, 1), rates=True)
+    assert found[0, 0] == pytest.approx(1 - 0.85**5)
+    assert abs(found[0, 0] - pass_at(15, 100, 5)) < 0.02
+    assert Scores({1: [0, 1, 0], 3: [1, 1]}, Range(0, 1)).are_rates
+    assert not Scores({1: [0, 1, 0.5]}, Range(0, 1)).are_rates
+
+
+def many(tasks: int, runs: int, seed: int) -> list[Scores]:
+    """Tasks of other levels, the gain of teams alike."""
+    chance = np.random.default_rng(seed)
+    levels = chance.normal(0, 4, tasks)
+    return [
+        Scores(
+            {
+                m: (level + 2 * (1 - 1 / m) + chance.standard_normal(runs)).tolist()
+                for m in (1, 3, 10, 30)
+            }
+        )
+        for level in levels
+    ]
+
+
+def test_of_several_tasks_each_leans_on_the_others() -> None:
+    tasks = many(8, 3, 5)
+    whole, *each = splits_of(tasks, TEAMS, draws=150)
+    alone = [splits(task.groups, TEAMS, draws=150) for task in tasks]
+    true = {m: 2 * (1 - 1 / m) + largest(TEAMS[m]) for m in SIZES}
+    assert true[whole.best.size] > max(true.values()) - 0.15
+
+    def regret(found: list[int]) -> float:
+        return max(true.values()) - float(np.mean([true[size] for size in found]))
+
+    assert regret([one.best.size for one in each]) < regret([one.best.size for one in alone])
+    width = whole.best.high - whole.best.low
+    assert width < np.mean([one.best.high - one.best.low for one in each])
+
+
+def test_tasks_that_differ_in_what_teams_gain_keep_their_own_splits() -> None:
+    chance = np.random.default_rng(6)
+    tasks = [
+        Scores(
+            {m: (gain * np.log(m) + chance.standard_normal(20)).tolist() for m in (1, 3, 10, 30)}
+        )
+        for gain in (2.0, 0.0, 2.0, 0.0)
+    ]
+    _, *each = splits_of(tasks, TEAMS, draws=150)
+    sizes = [one.best.size for one in each]
+    assert min(sizes[0], sizes[2]) >= 20
+    assert max(sizes[1], sizes[3]) <= 2
