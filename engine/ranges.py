@@ -32,6 +32,13 @@ ANY = Range()
 _UNIT = Range(0.0, 1.0)
 
 
+def mean_range(ranges: Sequence[Range]) -> Range:
+    """Of the mean over tasks with these ranges."""
+    if not ranges:
+        return ANY
+    return Range(*(sum(ends) / len(ranges) for ends in zip(*ranges, strict=True)))
+
+
 def range_of(task: Task) -> Range:
     """The range of the task's scores, as its verifier gives them; an end that is not known is infinite.
 

@@ -1,7 +1,7 @@
 """Arms compared at equal cost: run block by block, or taken from recorded runs; then told apart, or not."""
 
 from .arms import Arm, arms_of, digest
-from .driver import Block, Design, blocks, carry_out
+from .driver import Block, Design, blocks, carry_out, ended
 from .trial import Point, Trial, trial_of
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "blocks",
     "carry_out",
     "digest",
+    "ended",
     "trial_of",
 ]

@@ -5,12 +5,8 @@ from dataclasses import dataclass
 from math import nan
 from statistics import fmean
 
-from ..stats import (
-    Interval,
-    best_at,
-    bootstrap_t,
-    pass_interval,
-)
+from ..ranges import ANY, Range
+from ..stats import Interval, best_at, bootstrap_t, pass_interval
 from .trial import Trial
 
 
@@ -38,9 +34,15 @@ class ArmResult:
 
 
 def arm_result(
-    name: str, trials: Sequence[Trial], tasks: Sequence[str], k: int, level: float, sign: float
+    name: str,
+    trials: Sequence[Trial],
+    tasks: Sequence[str],
+    k: int,
+    level: float,
+    sign: float,
+    within: Range = ANY,
 ) -> ArmResult:
-    """What the trials of one arm say. sign: -1 where lower scores are better."""
+    """What the trials of one arm say. sign: -1 where lower scores are better. within: where intervals end."""
     ended = [one for one in trials if not one.failed]
     groups = by_task(ended, tasks, sign, lambda one: one.score)
     clean = by_task(ended, tasks, sign, lambda one: one.unflagged)
@@ -54,7 +56,7 @@ def arm_result(
         sum(one.flagged for one in ended),
         sign * best_of(groups, k),
         sign * best_of(clean, k),
-        interval if interval is None or sign > 0 else _turned(interval),
+        None if interval is None else _ended(interval if sign > 0 else _turned(interval), within),
         why,
         fmean(priced) if priced and len(priced) == len(ended) else None,
         _mean(one.tokens for one in ended),
@@ -97,6 +99,12 @@ def _interval(
 
 def _turned(interval: Interval) -> Interval:
     return interval._replace(estimate=-interval.estimate, low=-interval.high, high=-interval.low)
+
+
+def _ended(interval: Interval, within: Range) -> Interval:
+    """Without what cannot be, which the truth is not in: it holds the truth as often."""
+    low, high = max(interval.low, within.low), min(interval.high, within.high)
+    return interval._replace(low=low, high=high)
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -73,7 +73,7 @@ async def carry_out(
     seen: told of each as it ends. enough: asked, of all whole blocks from the first on, whether they will do; it
     must allow being asked again and again. Raises what `Engine.start` raises; then nothing more is started.
     """
-    account = engine.account(f"comparison {design.name}")
+    account = engine.account(account_of(design))
     done: dict[int, list[Trial]] = {}
     spent = 0
     limiter = anyio.Semaphore(design.inflight)
@@ -116,12 +116,32 @@ def _whole(done: dict[int, list[Trial]]) -> list[Trial]:
     return found
 
 
+def account_of(design: Design) -> str:
+    return f"comparison {design.name}"
+
+
+def key_of(design: Design, block: Block, number: int) -> str:
+    """What a run of the arm of that number in block is called in the store: by what it is."""
+    arm = design.arms[number]
+    task = arm.tasks[block.task]
+    return f"{arm.name} {digest(arm)} {task_digest(task)} {block.repeat} {block.seed}"
+
+
+def ended(engine: Engine, design: Design) -> int:
+    """How many of the design's runs the store has, to their end: these are read, and not run again."""
+    account = account_of(design)
+    there = {run.key for run in engine.runs() if run.account == account and run.status == "ended"}
+    return sum(
+        key_of(design, block, number) in there for block in blocks(design) for number in block.arms
+    )
+
+
 async def _run(
     engine: Engine, design: Design, account: Account, block: Block, number: int, seen: Seen
 ) -> Trial:
     arm = design.arms[number]
     task = arm.tasks[block.task]
-    key = f"{arm.name} {digest(arm)} {task_digest(task)} {block.repeat} {block.seed}"
+    key = key_of(design, block, number)
     alone = replace(arm.program, tasks=(task,), seed=block.seed)
     request = to_json(replace(arm.request, row=block.task, seed=block.seed))
     run = await engine.start(alone, request=request, key=key, account=account)

@@ -6,10 +6,8 @@ from itertools import combinations
 from math import isfinite
 from typing import Any
 
-from ..stats import (
-    Interval,
-    evidence,
-)
+from ..ranges import ANY, Range
+from ..stats import Interval, evidence
 from .arm_result import ArmResult, arm_result
 from .pair_result import PairResult, apart_result, pair_result, won
 from .trial import Better, Trial
@@ -59,12 +57,13 @@ def compare(
     better: Better = "higher",
     sequential: bool = False,
     in_pairs: bool = True,
+    within: Range = ANY,
 ) -> Comparison:
     """The arms, in this order, compared on their trials.
 
     level: of each interval, and 1 less the chance that any two equal arms are told apart. sequential: the
     trials were looked at before and more of them run while it was not clear. in_pairs: trials of the same task
-    and repeat belong together; those of recorded runs do not.
+    and repeat belong together; those of recorded runs do not. within: what scores can be, where intervals end.
     """
     tasks = tuple(dict.fromkeys(trial.task for trial in trials))
     sign = 1.0 if better == "higher" else -1.0
@@ -76,7 +75,7 @@ def compare(
         level,
         better,
         tasks,
-        tuple(arm_result(arm, sides[arm], tasks, k, level, sign) for arm in arms),
+        tuple(arm_result(arm, sides[arm], tasks, k, level, sign, within) for arm in arms),
         tuple(
             pair_result(a, b, sides, tasks, k, level, alpha, sign, sequential=sequential)
             if in_pairs

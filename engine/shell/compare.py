@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import anyio
 import click
@@ -12,8 +12,9 @@ from rich.text import Text
 
 from podium.dsl.problem import ProgramError
 
-from ..compare import Design, Trial, carry_out
-from .compare_arms import Chosen, is_program, of_experiment, of_files, recorded
+from ..compare import Design, Trial, carry_out, ended
+from ..ranges import Range
+from .compare_arms import Chosen, is_program, of_experiment, of_files, range_of, recorded
 from .doors import Doors, Opened
 from .exits import Exit, ShellError
 from .inputs import Asked
@@ -22,6 +23,7 @@ from .options import (
     json_option,
     model_options,
     params_option,
+    range_option,
     settings_option,
     store_option,
     unsafe_option,
@@ -38,19 +40,51 @@ if TYPE_CHECKING:
     from ..compare.trial import Better
 
 
+class _Given(TypedDict):
+    """The options, as typed."""
+
+    words: tuple[str, ...]
+    task: str | None
+    each: str | None
+    repeats: int | None
+    k: int
+    level: float
+    score_range: str | None
+    seed: int
+    until_clear: bool
+    inflight: int
+    max_usd: str | None
+    settings: tuple[str, ...]
+    params_file: str | None
+    models: tuple[str, ...]
+    prices: tuple[str, ...]
+    allow: tuple[str, ...]
+    unsafe_sandbox: bool
+    store: str
+    csv_path: str | None
+    html_path: str | None
+    plot_path: str | None
+    as_json: bool
+
+
 @click.command(
     short_help="Compare topologies at equal cost, with honest intervals.",
     epilog="Examples: podium compare squad.team sizes; podium compare 2f1c 77aa --html report.html",
 )
 @click.argument("words", nargs=-1, required=True, metavar="FILE [EXPERIMENT] | FILE FILE | RUN RUN")
 @click.option("--task", metavar="NAME", help="Of several files: the task of all, as of run.")
-@click.option("--each", metavar="BUDGET", help="Of several files: what each run may spend ('$2').")
+@click.option(
+    "--each",
+    metavar="BUDGET",
+    help="Of several files: what each run may spend ('$2'), or have of agents (10).",
+)
 @click.option("--repeats", type=click.IntRange(1), help="Runs of each arm on each task.")
 @click.option("-k", type=click.IntRange(1), default=1, show_default=True, help="Best of k runs.")
 @click.option(
     "--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True,
     help="Of intervals, and how seldom equal arms are told apart.",
 )  # fmt: skip
+@range_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Of every run, in pairs.")
 @click.option("--until-clear", is_flag=True, help="End as soon as all arms are told apart.")
 @click.option(
@@ -71,32 +105,7 @@ if TYPE_CHECKING:
 @json_option
 @verbose_option
 @click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    *,
-    words: tuple[str, ...],
-    task: str | None,
-    each: str | None,
-    repeats: int | None,
-    k: int,
-    level: float,
-    seed: int,
-    until_clear: bool,
-    inflight: int,
-    max_usd: str | None,
-    settings: tuple[str, ...],
-    params_file: str | None,
-    models: tuple[str, ...],
-    prices: tuple[str, ...],
-    allow: tuple[str, ...],
-    unsafe_sandbox: bool,
-    store: str,
-    csv_path: str | None,
-    html_path: str | None,
-    plot_path: str | None,
-    as_json: bool,
-) -> None:
+def command(ctx: click.Context, /, **given: Unpack[_Given]) -> None:
     """Compare the arms of an EXPERIMENT of FILE, runs of several files (FILE#RUN), or recorded runs.
 
     Arms run in blocks: on each task, with each seed, one run of every arm, so that what drifts meets all alike.
@@ -104,55 +113,73 @@ def command(
     Recorded runs are compared by what ran side by side in them. Exit codes: 0 whether or not arms are told
     apart; 2 wrong program or usage; 4 a server or verifier failed; 130 interrupted.
     """
-    asked = Asked(
-        task=task, settings=settings, params_file=params_file, models=models, prices=prices, allow=allow,
-    )  # fmt: skip
-    doors = ctx.obj or Doors()
-    writers = _writers(html_path, plot_path)
+    words = given["words"]
+    writers = _writers(given["html_path"], given["plot_path"])
     needs_stats()
     try:
         if is_program(words[0].partition("#")[0]):
-            chosen = _chosen(words, asked, doors, each, repeats, max_usd)
-            names, better = [arm.name for arm in chosen.arms], chosen.better
-            cap = None if max_usd is None else usd(max_usd)
-            if cap is not None and chosen.worst is None:
-                raise ShellError(
-                    "--max-usd bounds nothing where a price is not known: give --price"
-                )
-            design = Design(
-                chosen.name, chosen.arms, chosen.repeats, seed, inflight, cap, chosen.worst
-            )
-            _announce(design, quiet=as_json)
-            enough = _enough(names, level, better) if until_clear else _never
-            opened = partial(doors.opened, store, unsafe_sandbox=unsafe_sandbox)
-            trials = run_design(opened, design, enough, quiet=as_json)
-            found = _judged(trials, names, k, level, better, sequential=until_clear)
+            trials, found = _carried_out(given, ctx.obj or Doors())
         else:
-            names, trials, better = recorded(store, words)
-            found = _judged(trials, names, k, level, better, paired=False)
+            trials, found = _read(given)
     except ProgramError as error:
-        reject(error, as_json=as_json)
-    _tell(trials, found, as_json=as_json, csv_path=csv_path)
+        reject(error, as_json=given["as_json"])
+    _tell(trials, found, as_json=given["as_json"], csv_path=given["csv_path"])
     for write in writers:
         write(" ".join(words), trials, found)
     ctx.exit(_exit(trials))
 
 
-def _judged(
-    trials: Sequence[Trial],
-    names: Sequence[str],
-    k: int,
-    level: float,
-    better: "Better",
-    *,
-    sequential: bool = False,
-    paired: bool = True,
-) -> "Comparison":
+def _carried_out(given: _Given, doors: Doors) -> "tuple[Sequence[Trial], Comparison]":
+    """The arms that words name, run as far as they are not in the store. Raises ProgramError and ShellError."""
     from ..compare.judge import compare
 
-    return compare(
-        trials, names, k=k, level=level, better=better, sequential=sequential, in_pairs=paired
-    )
+    chosen = _chosen(given, doors)
+    cap = None if given["max_usd"] is None else usd(given["max_usd"])
+    if cap is not None and chosen.worst is None:
+        raise ShellError("--max-usd bounds nothing where a price is not known: give --price")
+    design = Design(
+        chosen.name, chosen.arms, chosen.repeats, given["seed"], given["inflight"], cap, chosen.worst
+    )  # fmt: skip
+    names, better = [arm.name for arm in chosen.arms], chosen.better
+    early = given["until_clear"]
+    enough = _enough(names, given["level"], better) if early else _never
+    opened = partial(doors.opened, given["store"], unsafe_sandbox=given["unsafe_sandbox"])
+    trials = run_design(opened, design, enough, quiet=given["as_json"])
+    return trials, compare(
+        trials, names, k=given["k"], level=given["level"], better=better, sequential=early,
+        within=_within(given, chosen.within),
+    )  # fmt: skip
+
+
+# What runs have behind them once they are in the store.
+_OF_RUNS = {
+    "task": "--task", "each": "--each", "repeats": "--repeats", "max_usd": "--max-usd", "seed": "--seed",
+    "until_clear": "--until-clear", "settings": "--set", "params_file": "--params", "models": "--model",
+    "prices": "--price",
+}  # fmt: skip
+
+
+def _read(given: _Given) -> "tuple[Sequence[Trial], Comparison]":
+    """The runs of the store that words name. Raises ShellError, also on an option that would change nothing."""
+    from ..compare.judge import compare
+
+    useless = [option for name, option in _OF_RUNS.items() if given[name]]  # type: ignore[literal-required]  # keys of _Given
+    if useless:
+        one = given["words"][0]
+        raise ShellError(
+            f"{', '.join(useless)} is for what is yet to run, and {one} names a recorded run: leave it out, "
+            "or name a .team file"
+        )
+    runs = recorded(given["store"], given["words"])
+    found = compare(
+        runs.trials, runs.names, k=given["k"], level=given["level"], better=runs.better, in_pairs=False,
+        within=_within(given, runs.within),
+    )  # fmt: skip
+    return runs.trials, found
+
+
+def _within(given: _Given, declared: Range) -> Range:
+    return declared if given["score_range"] is None else range_of(given["score_range"])
 
 
 def _never(_: Sequence[Trial]) -> bool:
@@ -189,37 +216,41 @@ def _writers(html_path: str | None, plot_path: str | None) -> list[Writer]:
     return [partial(write, Path(path)) for path, write in pairs if path is not None]
 
 
-def _chosen(
-    words: tuple[str, ...],
-    asked: Asked,
-    doors: Doors,
-    each: str | None,
-    repeats: int | None,
-    max_usd: str | None,
-) -> Chosen:
-    file, *others = words
-    if not others or not is_program(others[0].partition("#")[0]):
-        if len(others) > 1 or each is not None or asked.task is not None:
-            raise ShellError(
-                "an experiment has its own task and `each`: podium compare FILE [EXPERIMENT]"
-            )
-        name = others[0] if others else None
-        capped = replace(asked, max_usd=max_usd)
-        return of_experiment(file, name, capped, doors.environ, repeats)
-    return of_files(words, asked, doors.environ, each, repeats or 10)
+def _chosen(given: _Given, doors: Doors) -> Chosen:
+    asked = Asked(
+        task=given["task"], settings=given["settings"], params_file=given["params_file"],
+        models=given["models"], prices=given["prices"], allow=given["allow"],
+    )  # fmt: skip
+    file, *others = given["words"]
+    if others and is_program(others[0].partition("#")[0]):
+        return of_files(given["words"], asked, doors.environ, given["each"], given["repeats"] or 10)
+    if len(others) > 1 or given["each"] is not None or asked.task is not None:
+        raise ShellError(
+            "an experiment has its own task and `each`: podium compare FILE [EXPERIMENT]"
+        )
+    name = others[0] if others else None
+    capped = replace(asked, max_usd=given["max_usd"])
+    return of_experiment(file, name, capped, doors.environ, given["repeats"])
 
 
-def _announce(design: Design, *, quiet: bool) -> None:
-    """What is about to run, and what it may cost, before anything does."""
-    runs = design.repeats * len(design.arms) * len(design.arms[0].tasks)
+def announced(design: Design, done: int) -> str:
+    """What is about to run, and what it may cost, before anything does. done: runs that are in the store."""
+    tasks, arms = len(design.arms[0].tasks), len(design.arms)
+    runs = design.repeats * arms * tasks
+    said = f"{_many(runs, 'run')}: {_many(arms, 'arm')}, {_many(tasks, 'task')}, {_many(design.repeats, 'repeat')}"
+    if done == runs:
+        return f"{said}; all are in the store, and cost nothing again."
     most = "its price is not known"
     if design.worst is not None:
-        whole = design.worst * design.repeats * len(design.arms[0].tasks)
-        capped = whole if design.usd is None else min(whole, design.usd)
-        most = f"{show_usd(capped)} at most"
-    if not quiet:
-        tell(f"{runs} runs: {len(design.arms)} arms, {len(design.arms[0].tasks)} tasks, "
-             f"{design.repeats} repeats; {most}.")  # fmt: skip
+        # Blocks that are there in part are counted in full: an upper bound.
+        whole = design.worst * min(design.repeats * tasks, runs - done)
+        most = f"{show_usd(whole if design.usd is None else min(whole, design.usd))} at most"
+    there = f"{done} are in the store, {runs - done} are to run; " if done else ""
+    return f"{said}; {there}{most}."
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _enough(
@@ -240,13 +271,20 @@ def run_design(
     """Carry the design out, each trial told as it ends. Raises ShellError on what the user can mend."""
 
     def seen(one: Trial) -> None:
+        if one.run in before:
+            return
         score = "no score" if one.score is None else f"{one.score:.4g}"
         where = f"{one.arm}, {one.task}, repeat {one.repeat + 1}"
         if not quiet:
             tell(f"{safe_line(where, 100)}: {score} ({one.outcome}, run {one.run})")
 
+    before: set[str] = set()
+
     async def work() -> list[Trial]:
         async with opened() as engine:
+            before.update(run.id for run in engine.runs() if run.status == "ended")
+            if not quiet:
+                tell(announced(design, ended(engine, design)))
             return await carry_out(engine, design, seen=seen, enough=enough)
 
     try:

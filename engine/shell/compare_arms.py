@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
+from podium.dsl.bounds import max_agents
 from podium.dsl.compile import Choice, compile_experiment
 from podium.dsl.parse import parse
 from podium.dsl.program import Budget
@@ -16,13 +17,14 @@ from ..compare.recorded import replicates
 from ..compare.trial import Better, Trial
 from ..library import DiskLibrary, allowance
 from ..plan import plan
-from ..ranges import Range
+from ..ranges import ANY, Range, mean_range
+from ..ranges import range_of as range_of_task
 from .exits import ShellError
 from .inputs import Asked, allow_rules, request_of
 from .loading import load, params, reach
 from .project import NAME as PROJECT_FILE
 from .project import read_project
-from .reading import find_run, fold_of, open_store
+from .reading import find_run, fold_of, open_store, program_of
 from .texts import read_program
 
 
@@ -38,6 +40,10 @@ class Chosen:
     @property
     def better(self) -> Better:
         return self.arms[0].tasks[0].better
+
+    @property
+    def within(self) -> Range:
+        return mean_range([range_of_task(task) for task in self.arms[0].tasks])
 
 
 def range_of(text: str) -> Range:
@@ -92,19 +98,37 @@ def of_files(
 ) -> Chosen:
     """A run of each of several files, FILE or FILE#RUN, on the first one's tasks. Raises as above."""
     arms: list[Arm] = []
-    budget = budget_of(each)
-    if budget.calls is not None or budget.seconds is not None:
-        raise ShellError("--each is dollars or tokens of a run: --each '$2', --each '400k tokens'")
+    budget, agents = _each(each)
+    capped = replace(
+        asked, max_usd=_usd(budget), max_tokens=_tokens(budget), max_calls=budget.calls
+    )
     for word in words:
         file, _, run = word.partition("#")
-        own = replace(asked, run=run or None, max_usd=_usd(budget), max_tokens=_tokens(budget))
-        loaded = load(file, own, environ)
+        loaded = load(file, replace(capped, run=run or None), environ)
         arms.append(Arm(run or Path(file).stem, loaded.program, loaded.request, budget))
     names = [arm.name for arm in arms]
     if len(set(names)) < len(names):
         arms = [replace(arm, name=word) for arm, word in zip(arms, words, strict=True)]
     _alike(arms)
+    for arm in arms:
+        if agents is not None and max_agents(arm.program.flow) > agents:
+            raise ShellError(
+                f"{arm.name} has {max_agents(arm.program.flow):,} agents, and --each says {agents:,} at most"
+            )
     return Chosen("files", tuple(arms), repeats, _worst(arms))
+
+
+def _each(text: str | None) -> tuple[Budget, int | None]:
+    """What each run may spend, or how many agents it may have. Raises ShellError and ProgramError."""
+    if text is not None and text.strip().isdecimal():
+        return Budget(), int(text)
+    budget = budget_of(text)
+    if budget.seconds is not None:
+        raise ShellError(
+            "--each is dollars, tokens, calls or, as a bare number, agents of a run: times differ with the "
+            "machine. Write --each '$2', --each '400k tokens', --each '30 calls' or --each 10"
+        )
+    return budget, None
 
 
 def _usd(budget: Budget) -> str | None:
@@ -143,11 +167,22 @@ def _worst(arms: Sequence[Arm]) -> int | None:
     return whole
 
 
-def recorded(store: str, words: Sequence[str]) -> tuple[list[str], list[Trial], Better]:
-    """The arms' names, their trials, and the direction of the scores, of runs in the store. Raises ShellError."""
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Runs of the store as arms, each named by its id."""
+
+    names: list[str]
+    trials: list[Trial]
+    better: Better
+    within: Range
+
+
+def recorded(store: str, words: Sequence[str]) -> Recorded:
+    """The runs that words name. Raises ShellError where they cannot be compared."""
     names: list[str] = []
     trials: list[Trial] = []
     directions: set[Better] = set()
+    ranges: list[Range] = []
     with open_store(Path(store)) as opened:
         for word in words:
             record = find_run(opened, word)
@@ -155,8 +190,10 @@ def recorded(store: str, words: Sequence[str]) -> tuple[list[str], list[Trial], 
             names.append(record.id)
             trials += replicates(record.id, record.id, folded)
             directions.add(folded.better)
+            program = program_of(record)
+            ranges += [ANY] if program is None else map(range_of_task, program.tasks)
     if len(set(names)) < len(names):
         raise ShellError("name each run once")
     if len(directions) > 1:
         raise ShellError("in one of these runs higher scores are better, in another lower ones")
-    return names, trials, directions.pop()
+    return Recorded(names, trials, directions.pop(), mean_range(ranges))

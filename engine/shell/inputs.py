@@ -3,8 +3,9 @@
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from podium.dsl.model import Price
 from podium.dsl.names import did_you_mean
@@ -36,6 +37,7 @@ class Asked:
     params_file: str | None = None
     max_usd: str | None = None
     max_tokens: str | None = None
+    max_calls: int | None = None
     max_time: str | None = None
     by: str | None = None
     seed: int | None = None
@@ -43,6 +45,13 @@ class Asked:
     models: Sequence[str] = ()
     prices: Sequence[str] = ()
     allow: Sequence[str] = field(default_factory=tuple[str, ...])
+
+
+def asked_of(given: Mapping[str, Any]) -> tuple[Asked, dict[str, Any]]:
+    """What click was given for the fields of Asked, and the rest of it."""
+    names = {one.name for one in fields(Asked)}
+    asked = Asked(**{name: value for name, value in given.items() if name in names})
+    return asked, {name: value for name, value in given.items() if name not in names}
 
 
 def request_of(
@@ -59,7 +68,9 @@ def request_of(
         expression=asked.expression,
         task=asked.task,
         models=model_choices(asked.models, asked.prices),
-        budget=caps(asked.max_usd, asked.max_tokens, asked.max_time),
+        budget=replace(
+            caps(asked.max_usd, asked.max_tokens, asked.max_time), calls=asked.max_calls
+        ),
         seed=asked.seed,
         by=None if asked.by is None else units.clock(asked.by),
         size=None if asked.versus is None else 1,

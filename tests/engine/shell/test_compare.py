@@ -98,7 +98,7 @@ def test_the_table_says_who_cannot_be_told_apart_and_what_it_would_take(world: W
     result = world.compare("main.team", "sizes", "--repeats", "14")
     assert "they cannot be told apart" in result.stdout
     assert "runs of each" in result.stdout
-    assert "42 runs: 3 arms, 1 tasks, 14 repeats; $" in result.stderr
+    assert "42 runs: 3 arms, 1 task, 14 repeats; $" in result.stderr
 
 
 @pytest.mark.long
@@ -182,7 +182,9 @@ def test_the_shipped_comparison_runs_with_its_parameters(world: World) -> None:
     [
         (("main.team", "size"), "choose `sizes`"),
         (("main.team", "sizes", "--task", "t"), "has its own task"),
-        (("main.team#single", "main.team#several", "--each", "30 calls"), "dollars or tokens"),
+        (("main.team#single", "main.team#several", "--each", "30m"), "times differ"),
+        (("main.team#single", "main.team#several", "--each", "3"), "several has 8 agents"),
+        (("2026-01", "2026-02", "--each", "$1", "--repeats", "3"), "--each, --repeats is for"),
         (("main.team", "--plot", "a.gif"), "a plot is .svg or .png"),
         (("2026-01",), "there is no store"),
     ],
@@ -191,3 +193,27 @@ def test_a_wrong_use_says_what_to_write(world: World, words: tuple[str, ...], sa
     result = world.compare(*words)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_a_comparison_that_is_complete_says_so_and_tells_no_run_again(world: World) -> None:
+    words = ("main.team#single", "main.team#several", "--each", "40 calls", "--repeats", "2")
+    first = world.compare(*words).stderr
+    assert first.count("repeat 1: ") == 2
+    assert "at most" in first
+    again = world.compare(*words).stderr
+    assert "all are in the store, and cost nothing again" in again
+    assert "repeat 1: " not in again
+    more = world.compare(*words[:-1], "3").stderr
+    assert "4 are in the store, 2 are to run" in more
+    assert more.count(" repeat 3: ") == 2
+
+
+def test_arms_may_be_bounded_in_agents(world: World) -> None:
+    words = ("main.team#single", "main.team#several", "--repeats", "2", "--json")
+    assert len(told(world.compare(*words, "--each", "8"))["runs"]) == 4
+
+
+def test_intervals_end_where_scores_do(world: World) -> None:
+    found = told(world.compare("main.team", "--range", "0.45,0.5", "--json"))
+    ends = [one["interval"] for one in found["arms"]]
+    assert all(one["low"] >= 0.45 and one["high"] <= 0.5 for one in ends)
