@@ -1,4 +1,4 @@
-"""`podium tasks`: the task families, what each is, and the problems that ship with one."""
+"""`podium tasks`: the task families, what each is, the problems of one, and what one problem asks."""
 
 from dataclasses import asdict
 
@@ -8,23 +8,26 @@ from rich.text import Text
 
 from podium.dsl.library import LibraryError
 
-from ..families import Family, families, names
+from ..families import Family, families, family, names
+from ..plan.settings import text as condition
 from .exits import ShellError
 from .options import json_option
 from .output import columns, stdout_console
-from .safe import safe_json
+from .safe import safe, safe_json
 
 
 @click.command(
-    short_help="List the task families, or the problems of one.",
+    short_help="List the task families, the problems of one, or what one asks.",
     epilog="Example: podium run -e 'parallel(8) of agent -> best' --task words:7",
 )
-@click.argument("family", required=False)
+@click.argument("name", required=False, metavar="[FAMILY[:NAME]]")
 @json_option
-def command(family: str | None, as_json: bool) -> None:
-    """List the task families; of FAMILY the names of its problems, for --task FAMILY:NAME."""
-    if family is not None:
-        _one(family, as_json=as_json)
+def command(name: str | None, as_json: bool) -> None:
+    """List the task families; of FAMILY the names of its problems, for --task FAMILY:NAME; of one what it asks."""
+    if name is not None and ":" in name:
+        _problem(name, as_json=as_json)
+    elif name is not None:
+        _one(name, as_json=as_json)
     elif as_json:
         listed = [_json(name, entry) for name, entry in families().items()]
         click.echo(safe_json({"schema": 1, "families": listed}))
@@ -32,11 +35,33 @@ def command(family: str | None, as_json: bool) -> None:
         stdout_console().print(_table())
 
 
+def _problem(name: str, *, as_json: bool) -> None:
+    try:
+        task = family(name, {})
+    except LibraryError as error:
+        raise _refused(error) from error
+    head = name.partition(":")[0]
+    entry = families()[head]
+    passes = "" if task.pass_rule is None else condition(task.pass_rule)
+    if as_json:
+        told = {"statement": task.statement, "pass": passes, "better": task.better}
+        click.echo(safe_json({"schema": 1, "task": task.name, **told, **_json(head, entry)}))
+        return
+    click.echo(safe(task.statement))
+    best = ", lower is better" if task.better == "lower" and "lower" not in entry.score else ""
+    click.echo(f"\n{name} is of the family {head} ({entry.about}).")
+    click.echo(f"Kind: {entry.kind}. Score: {entry.score}{best}; it passes where {passes}.")
+
+
+def _refused(error: LibraryError) -> ShellError:
+    return ShellError(f"{error}; {error.help}" if error.help else str(error))
+
+
 def _one(name: str, *, as_json: bool) -> None:
     try:
         shipped = names(name)
     except LibraryError as error:
-        raise ShellError(f"{error}; {error.help}" if error.help else str(error)) from error
+        raise _refused(error) from error
     entry = families()[name]
     if as_json:
         click.echo(safe_json({"schema": 1, **_json(name, entry), "problems": list(shipped)}))

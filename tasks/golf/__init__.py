@@ -37,7 +37,7 @@ def _task(name: str, problem: Problem, most: int) -> Task:
         "UTF-8, fewer is better, and must be right on hidden inputs, within 3 seconds each, without an error at "
         "the end. Only the standard library is there. Answer with the program in one fenced block.",
         verifier("golf", "golf.check", {"problem": name}, finalists=3),
-        Compare("score", "<=", most),
+        Compare("score", "<=", float(most)),
         better="lower",
         baseline=_fenced(problem.plain),
     )

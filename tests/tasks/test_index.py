@@ -11,7 +11,7 @@ import pytest
 from podium.dsl.compile import Choice, compile_run
 from podium.dsl.format import format_text
 from podium.dsl.library import LibraryError
-from podium.dsl.program import Task
+from podium.dsl.program import Compare, Task
 from podium.dsl.source import Source
 from podium.engine.call import VerifierCall
 from podium.engine.families import family, names
@@ -30,6 +30,8 @@ def test_a_family_makes_a_task_named_after_it_with_a_verifier(name: str) -> None
     assert isinstance(task, Task)
     assert task.name.partition("/")[0] == name
     assert task.verify is not None
+    if isinstance(task.pass_rule, Compare):
+        assert type(task.pass_rule.value) is float  # as a program has it, and who shows it expects
 
 
 def test_every_family_is_a_folder_with_a_readme() -> None:
