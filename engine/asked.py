@@ -7,18 +7,21 @@ service's and holds its socket; the program sees it and can connect, and can cha
 import importlib.util
 import math
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
 from .call import CallError
 from .clients.loose import mapping, sequence
 from .sandbox import Command, Limits, Ran, Sandbox, SandboxFailed
 from .value import Json
+from .workspace import File, Tree, laid_out
 
 # Who asks for more at once is caught in a loop.
 MOST_RUNS = 100
@@ -30,11 +33,13 @@ LINK, PACKAGES = "/link", "/packages"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A program to run, and the service beside it, if there is one. packages: Python's, that it imports."""
+    """A program to run, and the service beside it, if there is one. packages: Python's, that it imports.
+    on_files: it starts among the attempt's files, of which its own take the place."""
 
     program: Command
     service: Command | None = None
     packages: tuple[str, ...] = ()
+    on_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,10 @@ def at_once(said: Mapping[str, Any]) -> int:
 def _asked(wanted: Mapping[str, Any]) -> Asked:
     beside = wanted.get("service")
     packages = tuple(str(name) for name in sequence(wanted.get("packages")))
-    return Asked(_command(wanted), None if beside is None else _command(mapping(beside)), packages)
+    service = None if beside is None else _command(mapping(beside))
+    if service is not None and wanted.get("attempt") is True:
+        raise ValueError("a program beside a service is given no files of the attempt")
+    return Asked(_command(wanted), service, packages, wanted.get("attempt") is True)
 
 
 def _command(wanted: Mapping[str, Any]) -> Command:
@@ -91,8 +99,8 @@ def _command(wanted: Mapping[str, Any]) -> Command:
     return Command(argv, files, str(wanted.get("stdin", "")).encode(), limits=limits)
 
 
-async def run_all(commands: Sequence[Asked], sandbox: Sandbox, most: int) -> list[Told]:
-    """Each in a sandbox of its own, begun in their order, most at once."""
+async def run_all(commands: Sequence[Asked], sandbox: Sandbox, most: int, tree: Tree) -> list[Told]:
+    """Each in a sandbox of its own, begun in their order, most at once. tree: the attempt's files."""
     waiting = iter(enumerate(commands))
     ran: dict[int, Told] = {}
     failed: list[SandboxFailed] = []
@@ -100,7 +108,7 @@ async def run_all(commands: Sequence[Asked], sandbox: Sandbox, most: int) -> lis
     async def work() -> None:
         for number, command in waiting:
             try:
-                ran[number] = await _run_one(command, sandbox)
+                ran[number] = await _run_one(command, sandbox, tree)
             except SandboxFailed as error:
                 failed.append(error)
 
@@ -112,10 +120,10 @@ async def run_all(commands: Sequence[Asked], sandbox: Sandbox, most: int) -> lis
     return [ran[number] for number in range(len(commands))]
 
 
-async def _run_one(asked: Asked, sandbox: Sandbox) -> Told:
+async def _run_one(asked: Asked, sandbox: Sandbox, tree: Tree) -> Told:
     program = _with_packages(asked.program, asked.packages, isolated=sandbox.isolates)
     if asked.service is None:
-        return Told(await sandbox.run(program))
+        return Told(await run_beside(program, tree if asked.on_files else {}, "", sandbox))
     if not sandbox.isolates:
         raise SandboxFailed("a service needs one, to be apart from the program that talks to it")
     try:
@@ -123,6 +131,30 @@ async def _run_one(asked: Asked, sandbox: Sandbox) -> Told:
             return await _run_both(program, asked.service, sandbox, Path(made))
     except OSError as error:
         raise SandboxFailed(f"the folder of a service cannot be set up: {error}") from error
+
+
+async def run_beside(program: Command, tree: Tree, under: str, sandbox: Sandbox) -> Ran:
+    """program, with the files of tree in the folder under of its own. Where both have a path, its own counts."""
+    if not tree:
+        return await sandbox.run(program)
+    mine = {name: File(data, starts=True) for name, data in program.files.items()}
+    theirs = {f"{under}/{path}" if under else path: file for path, file in tree.items()}
+    whole = {path: file for path, file in theirs.items() if not _is_taken(path, mine)} | mine
+    folder = Path(tempfile.mkdtemp(prefix="podium-"))
+    try:
+        await anyio.to_thread.run_sync(laid_out, whole, folder)
+        return await sandbox.run(replace(program, files={}, folder=folder))
+    except OSError as error:
+        raise SandboxFailed(f"the work folder cannot be set up: {error}") from error
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def _is_taken(path: str, mine: Mapping[str, File]) -> bool:
+    """Whether path is one of mine, lies in one of mine, or is a folder where one of mine lies."""
+    above = {path, *map(str, PurePosixPath(path).parents)}
+    return not above.isdisjoint(mine) or any(name.startswith(f"{path}/") for name in mine)
 
 
 def _with_packages(program: Command, names: Sequence[str], *, isolated: bool) -> Command:

@@ -14,7 +14,7 @@ from podium.dsl.draft import verifiers
 from podium.dsl.program import Program, Verifier
 from podium.dsl.values import Tasks
 
-from .asked import asked_for, at_once, no_verdict, run_all
+from .asked import asked_for, at_once, no_verdict, run_all, run_beside
 from .call import VerifierCall
 from .clients.loose import mapping, parsed
 from .clients.service import request_body, verdict_read, written
@@ -22,16 +22,20 @@ from .plain import excerpt
 from .sandbox import Command, Limits, Ran, Sandbox, SandboxFailed, SandboxMissing, find
 from .sandbox.command import MIB
 from .value import Verdict
+from .workspace import Tree
 
 # Who asks oftener is caught in a loop.
 MOST_ROUNDS = 10
 # Beside the author's files: the answer as text, for programs that read no JSON.
 ANSWER = "answer.txt"
+# And the folder of the attempt's, where it has some.
+FILES = "files"
 _SHOWN = 300
 
 
-async def checked(call: VerifierCall, text: str, sandbox: Sandbox) -> Verdict:
-    """The verdict of call's program. text: what of the attempt is read. Raises CallError(`verifier`)."""
+async def checked(call: VerifierCall, text: str, sandbox: Sandbox, tree: Tree) -> Verdict:
+    """The verdict of call's program. text: what of the attempt is read; tree: its files. Raises
+    CallError(`verifier`)."""
     request = request_body(call)
     files = {ANSWER: text.encode(errors="replace")} | _files(call.verifier)
     argv = _words(call.verifier, "argv")
@@ -39,12 +43,13 @@ async def checked(call: VerifierCall, text: str, sandbox: Sandbox) -> Verdict:
     try:
         for _ in range(MOST_ROUNDS):
             stdin = written(request) + b"\n"
-            ran = await sandbox.run(Command(argv, files, stdin, limits=_limits(call)))
+            command = Command(argv, files, stdin, limits=_limits(call))
+            ran = await run_beside(command, tree, FILES, sandbox)
             seconds += ran.seconds
             said = said_by(ran)
             if isinstance(said, Verdict):
                 return said if said.cost is not None else replace(said, cost=seconds)
-            runs = await run_all(asked_for(said), sandbox, at_once(said))
+            runs = await run_all(asked_for(said), sandbox, at_once(said), tree)
             seconds += sum(one.seconds for one in runs)
             request |= {"runs": [one.json() for one in runs], "keep": said.get("keep")}
     except SandboxFailed as error:

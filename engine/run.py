@@ -417,7 +417,14 @@ class Engine:
         if self._judging is not judge:
             return partial(self._judging, bindings=bound, inline=inline)
         environ = {**self._environ, **self._secrets, **(secrets or {})}
-        return partial(judge, bindings=bound, inline=inline, environ=environ, sandbox=means.sandbox)
+        return partial(
+            judge,
+            bindings=bound,
+            inline=inline,
+            environ=environ,
+            sandbox=means.sandbox,
+            kept=means.kept,
+        )
 
     def _way(self, secrets: Mapping[str, str] | None) -> Client:
         """The client, with the run's own secrets where it has some: the connections are the same."""

@@ -1,6 +1,8 @@
 """What flows between nodes: `Task`, `Attempt`, `Many`; all frozen, all with a JSON form."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
+from types import MappingProxyType
 from typing import Any
 
 from podium.dsl.program import Task
@@ -8,6 +10,12 @@ from podium.dsl.program import Task
 from .quick import quick
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+_NO_FILES: Mapping[str, bytes] = MappingProxyType({})
+
+
+def _no_files() -> Mapping[str, bytes]:
+    return _NO_FILES
 
 
 @quick(frozen=True, slots=True)
@@ -37,6 +45,7 @@ class Attempt:
     address: of the node that made it. before: the attempt this one revises, without its own before.
     cut: the reply ended at its cap, so that only a verifier can make it a success.
     tree: the files that come with it, by the name of the text that has them (`workspace`); empty where none do.
+    files: these, by path; only a verifier in Python is given them.
     """
 
     answer: Json
@@ -46,6 +55,7 @@ class Attempt:
     before: "Attempt | None" = None
     cut: bool = False
     tree: str = ""
+    files: Mapping[str, bytes] = field(default_factory=_no_files, compare=False, repr=False)
 
     @property
     def score(self) -> float | None:

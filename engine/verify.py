@@ -19,15 +19,25 @@ from podium.dsl.draft import verifiers
 from podium.dsl.program import Program, Task, Verifier
 from podium.dsl.values import Tasks
 
+from . import workspace
 from .call import CallError, VerifierCall
 from .checker import checked
 from .clients.service import asked
 from .combine import combined, named_parts
+from .database import StoreError
 from .functions import Bindings, Function, load
 from .sandbox import Sandbox
 from .value import Attempt, Json, Verdict
+from .workspace import Tree
 
 T = TypeVar("T")
+
+
+def no_text(name: str) -> str:
+    """Where no text is kept."""
+    raise KeyError(name)
+
+
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -58,39 +68,50 @@ async def judge(
     inline: bool = False,
     environ: Mapping[str, str] = NOTHING,
     sandbox: Sandbox | None = None,
+    kept: Callable[[str], str] = no_text,
 ) -> Verdict:
     """The verdict on call's answer, within the verifier's time-out. Raises CallError(`verifier`) if there is none.
 
     bindings: functions by the name in `python("name")`, looked up before modules are. A function that is not async
     runs in a thread, which a time-out abandons but cannot stop; inline runs it here (under simulated time).
     environ: where the tokens of services are looked up by name. sandbox: where `command` runs its program.
+    kept: a text of the run's store, by its name: those that have attempts' files.
     """
     verifier = call.verifier
     if verifier.parts:
         each = [replace(call, verifier=part) for part in named_parts(verifier)]
         said = [
-            await judge(one, bindings, inline=inline, environ=environ, sandbox=sandbox)
+            await judge(one, bindings, inline=inline, environ=environ, sandbox=sandbox, kept=kept)
             for one in each
         ]
         return combined(verifier, said, call.task.better)
     pure = KINDS.get(verifier.kind)
     if pure is not None:
         return pure(call)
+    tree = _files(call, kept)
     if verifier.kind == "http":
-        return _sound(await _in_time(verifier, asked(call, environ)))
+        return _sound(await _in_time(verifier, asked(call, environ, tree)))
     if verifier.kind == "command":
         if sandbox is None:
             raise _error(f"{verifier.name} starts a program, and there is no sandbox at hand")
         text = answered(call.answer, call.text)
-        return _sound(await _in_time(verifier, checked(call, text, sandbox)))
+        return _sound(await _in_time(verifier, checked(call, text, sandbox, tree)))
     if verifier.judges:
         raise _error(f"{verifier.name} asks a model, which only a run can")
     if verifier.kind != "python":
         raise _error(f"there is no verifier of kind {verifier.kind!r}")
     function = load(str(call.verifier.args.get("ref", "")), bindings or {}, "verifier")
-    attempt = Attempt(call.answer, call.text, call.address)
+    files = {path: file.data for path, file in tree.items()}
+    attempt = Attempt(call.answer, call.text, call.address, tree=call.tree, files=files)
     called = _called(function, attempt, call.task, inline=inline)
     return verdict_of(await _in_time(verifier, called))
+
+
+def _files(call: VerifierCall, kept: Callable[[str], str]) -> Tree:
+    try:
+        return workspace.read(kept(call.tree)) if call.tree else {}
+    except (KeyError, StoreError) as error:
+        raise _error(f"the attempt's files cannot be read: {error}") from error
 
 
 async def _in_time(verifier: Verifier, judging: Awaitable[T]) -> T:

@@ -9,11 +9,12 @@ import hashlib
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import orjson
 
 from .call import DIGEST
+from .value import Json
 
 # All files of a workspace, in bytes of its text; and how many there may be.
 MOST_BYTES, MOST_FILES = 16 << 20, 5000
@@ -39,15 +40,17 @@ def written(tree: Tree) -> str:
         raise TooLarge(f"{len(tree):,} files, where {MOST_FILES:,} may be")
     if sum(len(file.data) for file in tree.values()) > MOST_BYTES:
         raise TooLarge(f"more than {MOST_BYTES >> 20} MiB of files")
-    return orjson.dumps(
-        {path: _written(file) for path, file in tree.items()},
-        option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2,
-    ).decode()
+    return orjson.dumps(as_json(tree), option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2).decode()
 
 
-def _written(file: File) -> dict[str, object]:
+def as_json(tree: Tree) -> dict[str, Json]:
+    """tree as JSON values: each file's `text`, or its `base64` where it is none, and `starts` of a program."""
+    return {path: _written(file) for path, file in tree.items()}
+
+
+def _written(file: File) -> dict[str, Json]:
     try:
-        content: dict[str, object] = {"text": file.data.decode()}
+        content: dict[str, Json] = {"text": file.data.decode()}
     except UnicodeDecodeError:
         content = {"base64": base64.b64encode(file.data).decode()}
     return {**content, "starts": True} if file.starts else content
@@ -61,6 +64,21 @@ def read(text: str) -> dict[str, File]:
 
 def _data(one: Mapping[str, str]) -> bytes:
     return one["text"].encode() if "text" in one else base64.b64decode(one["base64"])
+
+
+def from_json(values: Mapping[str, Any]) -> dict[str, File]:
+    """The tree that anybody sent as `as_json` gives it. Raises ValueError, told to who sent it."""
+    tree: dict[str, File] = {}
+    for path, one in values.items():
+        fields: Mapping[str, object] = {}
+        if isinstance(one, dict):
+            fields = cast(Mapping[str, object], one)
+        content = fields.get("text", fields.get("base64"))
+        if path != path_of(path) or not can_be_named(path) or not isinstance(content, str):
+            raise ValueError(f"{path[:80]!a} is no path with its `text` or `base64`")
+        raw = content.encode() if "text" in fields else base64.b64decode(content, validate=True)
+        tree[path] = File(raw, fields.get("starts") is True)
+    return tree
 
 
 def name_of(text: str) -> str:

@@ -1,7 +1,8 @@
 """A verifier on another machine: an attempt as JSON goes out, a verdict as JSON comes back.
 
-The request is a POST of `{"schema": 1, "task": {"name", "statement"}, "answer", "text", "measure"}`; the answer
-is `{"score", "passed", "valid", "flags", "evidence", "cost"}`, each of which may be left out, or
+The request is a POST of `{"schema": 1, "task": {"name", "statement"}, "answer", "text", "measure"}`, and
+`files` of an attempt that has some, by path: `{"text"}` or `{"base64"}`, with `"starts": true` on a program; the
+answer is `{"score", "passed", "valid", "flags", "evidence", "cost"}`, each of which may be left out, or
 `{"verifier_error": "why"}`, which is an error of the verifier and no score.
 """
 
@@ -14,6 +15,7 @@ import orjson
 from ..call import CallError, VerifierCall
 from ..plain import clean, excerpt
 from ..value import Json, Verdict
+from ..workspace import Tree, as_json
 from .loose import mapping, parsed, sequence
 from .wire import Wire
 
@@ -40,13 +42,15 @@ def written(request: Mapping[str, Json]) -> bytes:
         return json.dumps(request, ensure_ascii=False).encode(errors="replace")
 
 
-async def asked(call: VerifierCall, environ: Mapping[str, str]) -> Verdict:
-    """The service's verdict on call's answer; waits as long as it is let. Raises CallError(`verifier`)."""
+async def asked(call: VerifierCall, environ: Mapping[str, str], tree: Tree) -> Verdict:
+    """The service's verdict on call's answer and the files of tree; waits as long as it is let. Raises
+    CallError(`verifier`)."""
     url, key = str(call.verifier.args.get("url", "")), call.verifier.args.get("key")
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if isinstance(key, str):
         headers["Authorization"] = f"Bearer {_token(key, environ)}"
-    body = written(request_body(call))
+    files: dict[str, Json] = {"files": as_json(tree)} if tree else {}
+    body = written(request_body(call) | files)
     where = url.partition("://")[2].partition("/")[0]
     try:
         async with (

@@ -25,9 +25,11 @@ from ..reduce import settled
 from ..sandbox import Sandbox
 from ..value import Json
 from ..verify import judge
+from ..workspace import TooLarge, from_json, name_of, written
 
 TOKEN = "PODIUM_VERIFY_TOKEN"
-LARGEST_REQUEST = 16 << 20
+# An attempt's files are part of it, as text or base64.
+LARGEST_REQUEST = 48 << 20
 # When a stopped server lets go of requests that are still judged, in seconds.
 _PATIENCE_S = 2.0
 
@@ -68,11 +70,18 @@ class Service:
         text = text if isinstance(text, str) else answer if isinstance(answer, str) else ""
         measure = asked.get("measure")
         number = measure if isinstance(measure, int) else 1
-        call = VerifierCall("served", "", verifier, task, answer, text, number)
+        try:
+            files = written(from_json(mapping(asked.get("files"))))
+        except (TooLarge, ValueError) as error:
+            return _json({"verifier_error": f"`files`: {error}"}, 400)
+        tree = name_of(files) if asked.get("files") else ""
+        call = VerifierCall("served", "", verifier, task, answer, text, number, tree)
         most = verifier.inflight or VERIFIER_INFLIGHT
         async with self.slots.setdefault(verifier.name, anyio.Semaphore(most)):
             try:
-                said = await judge(call, environ=self.environ, sandbox=self.sandbox)
+                said = await judge(
+                    call, environ=self.environ, sandbox=self.sandbox, kept=lambda _: files
+                )
                 verdict = settled(said, task, verifier)
             except CallError as error:
                 return _json({"verifier_error": error.message}, 500)

@@ -3,19 +3,23 @@
 import json
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 
 import anyio
 import click
 
+from podium.dsl.library import LibraryError
 from podium.dsl.problem import ProgramError
 from podium.dsl.program import Program, Task, Verifier
 
 from ..call import CallError, VerifierCall
 from ..checker import sandbox_for
+from ..folders import gathered
 from ..reduce import settled
 from ..sandbox import Sandbox
 from ..value import Json, Verdict
 from ..verify import judge
+from ..workspace import name_of
 from .doors import UNSAFE, Doors
 from .exits import Exit, ShellError, exit_of
 from .inputs import Asked
@@ -28,15 +32,20 @@ from .texts import read_text
 
 @click.command(
     short_help="Judge an answer with a task's verifier.",
-    epilog="Example: podium verify main.team words --answer answer.txt",
+    epilog="Example: podium verify golf:clap --answer clap.py",
 )
-@click.argument("file", type=click.Path())
-@click.argument("task")
+@click.argument("words", nargs=-1, metavar="[FILE] TASK")
 @click.option(
     "--answer",
     "path",
     metavar="PATH",
     help="The answer; one that ends in .json is a structured one; - is standard input.",
+)
+@click.option(
+    "--files",
+    "files",
+    metavar="PATH",
+    help="The folder, or the file, that comes with the answer.",
 )
 @click.option(
     "--serve",
@@ -55,9 +64,9 @@ def command(
     ctx: click.Context,
     /,
     *,
-    file: str,
-    task: str,
+    words: tuple[str, ...],
     path: str | None,
+    files: str | None,
     serve: bool,
     host: str,
     port: int,
@@ -66,13 +75,16 @@ def command(
     unsafe_sandbox: bool,
     as_json: bool,
 ) -> None:
-    """Judge the answer at PATH as an attempt at TASK of FILE, or at the family TASK; or serve its verifier.
+    """Judge the answer at PATH as an attempt at TASK of FILE, or of a family; or serve its verifier.
 
     Exit codes: 0 passed; 1 not passed; 2 wrong program or usage; 4 the verifier failed.
     """
     doors = ctx.obj or Doors()
+    file, task = named(words)
     if (path is None) != serve:
         raise ShellError("give --answer PATH, or --serve")
+    if files is not None and serve:
+        raise ShellError("--files come with an answer: --serve gets both with each request")
     # The flow is never run; a task needs one to be compiled with, and that one a budget and leave.
     asked = Asked(
         expression="agent",
@@ -89,9 +101,24 @@ def command(
     if path is None:
         _serve(program.tasks, task, doors, sandbox, host=host, port=port)
         return
-    verdict = _verdict(*with_verifier(program.tasks, task), path, doors, sandbox)
+    one, verifier = with_verifier(program.tasks, task)
+    verdict = _verdict(one, verifier, path, _tree(files), doors, sandbox)
     click.echo(_json(verdict) if as_json else safe(sentence(verdict)))
     ctx.exit(exit_of("finished", passed=verdict.passed, judged=True))
+
+
+def named(words: tuple[str, ...]) -> tuple[str | None, str]:
+    """The file, if there is one, and the task. Raises ShellError."""
+    match words:
+        case (file, task):
+            return file, task
+        case (task,) if not task.endswith(".team"):
+            return None, task
+        case _:
+            raise ShellError(
+                "say which task: `podium verify main.team TASK` of a file, or `podium verify golf:clap` of a "
+                "family (`podium tasks` lists them)"
+            )
 
 
 def _sandbox(program: Program, *, unsafe: bool) -> Sandbox | None:
@@ -104,14 +131,26 @@ def _sandbox(program: Program, *, unsafe: bool) -> Sandbox | None:
         raise ShellError(error.message, Exit.FAILED) from error
 
 
-def _verdict(
-    task: Task, verifier: Verifier, path: str, doors: Doors, sandbox: Sandbox | None
-) -> Verdict:
-    """What verifier says of the answer at path. Raises ShellError."""
-    answer, text = answer_of(path)
-    call = VerifierCall("verify", "", verifier, task, answer, text)
+def _tree(path: str | None) -> str:
+    """The text of the files at path. Raises ShellError."""
+    if path is None:
+        return ""
     try:
-        said = anyio.run(partial(judge, call, environ=doors.environ, sandbox=sandbox))
+        return gathered(Path(path).resolve(), path)
+    except (LibraryError, OSError) as error:
+        raise ShellError(str(error)) from error
+
+
+def _verdict(
+    task: Task, verifier: Verifier, path: str, files: str, doors: Doors, sandbox: Sandbox | None
+) -> Verdict:
+    """What verifier says of the answer at path, which files come with. Raises ShellError."""
+    answer, text = answer_of(path)
+    tree = name_of(files) if files else ""
+    call = VerifierCall("verify", "", verifier, task, answer, text, tree=tree)
+    judging = partial(judge, call, environ=doors.environ, sandbox=sandbox, kept=lambda _: files)
+    try:
+        said = anyio.run(judging)
         return settled(said, task, verifier)
     except CallError as error:
         raise ShellError(f"the verifier gave no verdict: {error.message}", Exit.FAILED) from error

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -199,3 +200,26 @@ def test_show_out_wants_a_run_that_has_files(folder: Path) -> None:
     newest = json.loads(podium("show", "--json").stdout)["runs"][0]["run"]
     assert "no files came with the answer" in podium("show", newest, "--out", "y").stderr
     assert not (folder / "y").exists()
+
+
+CHECKS = """
+def verify(attempt, task):
+    return attempt.files.get("src/a.py") == b"x = 1"
+"""
+
+
+def test_verify_judges_an_answer_with_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (folder / "own_checks.py").write_text(CHECKS)
+    (folder / "v.team").write_text(
+        'task t { statement = "write it"  verify = python("own_checks:verify") }\n'
+    )
+    (folder / "answer.txt").write_text("done")
+    (folder / "made" / "src").mkdir(parents=True)
+    (folder / "made" / "src" / "a.py").write_text("x = 1")
+    words = ("verify", "v.team", "t", "--answer", "answer.txt", "--allow", "python:*")
+    assert podium(*words, "--files", "made").exit_code == 0
+    assert podium(*words).exit_code == Exit.NOT_PASSED
+    missing = podium(*words, "--files", "none")
+    assert missing.exit_code == Exit.USAGE
+    assert "none" in missing.stderr
