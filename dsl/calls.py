@@ -145,7 +145,9 @@ FLOW_FORMS = (
     Form(
         "vote",
         FLOW,
-        "The answer most attempts agree on",
+        "The answer most attempts agree on. Of a text counts what it comes to: the number or the letter that the"
+        " task's `number(…)` or `choice(…)` reads in it, else its last line; of a structured answer its field"
+        " `answer`",
         (
             Spec(
                 "by", VERIFIER, "A vote counts as much as this scores it; default: all count alike"

@@ -27,6 +27,7 @@ from podium.dsl.program import (
 )
 
 from .agent import seed_of
+from .ballots import vote
 from .branches import Job, Rule, siblings
 from .exchange import Exchange, Port
 from .forms import gives_many, kind_of, segment
@@ -35,7 +36,7 @@ from .ledger import Limit
 from .limit import limited, salvage, unjudged
 from .outcome import BY_USER, STOP, Exhausted, Failed, Outcome, Passed, Paused, Stopped
 from .pool import Need
-from .reduce import attempts_of, best, sample, top, vote
+from .reduce import attempts_of, best, sample, top
 from .rounds import fallback, repeat
 from .scope import World
 from .solo import act_alone, many_of, need_of
@@ -83,7 +84,9 @@ async def run(world: World, task: Task | None, share: Budget | None = None) -> R
 def _given(walk: Walk) -> Attempt | None:
     """An answer of a run that pauses before any had its verdict: what was paid for is shown. No call is made."""
     given = () if walk.own is None else tuple(walk.own.attempts.values())
-    return unjudged(given, walk.world.program.on_exhausted)
+    program = walk.world.program
+    verifier = program.tasks[0].verify if program.tasks else None
+    return unjudged(given, program.on_exhausted, verifier)
 
 
 async def _watch(walk: Walk, tasks: TaskGroup) -> None:
@@ -267,7 +270,7 @@ async def _reduce(flow: Reduce, value: Value, here: Here) -> Ended:
         return Ended(Failed("need", f"there is no attempt for {flow.how}"))
     match flow.how:
         case "vote" if flow.by is None:
-            return ending(vote(attempts))
+            return ending(vote(attempts, here.task.verify))
         case "sample":
             seed = seed_of(here.world.program.seed, here.address)
             return ending(Many(sample(attempts, flow.k, seed)))
@@ -289,7 +292,7 @@ async def _ranked(flow: Reduce, value: Value, attempts: Sequence[Attempt], here:
     chosen: tuple[Attempt, ...]
     match flow.how:
         case "vote":
-            chosen = (vote(judged, weighted=True),)
+            chosen = (vote(judged, here.task.verify, weighted=True),)
         case "best":
             chosen = (best(judged, better),)
         case _:

@@ -8,14 +8,15 @@ from typing import cast
 
 import anyio
 
-from podium.dsl.program import Budget, OnExhausted
+from podium.dsl.program import Budget, OnExhausted, Verifier
 
+from .ballots import vote
 from .branches import open_account
 from .guard import Guard, TimeUp
 from .ledger import Limit
 from .orders import topped
 from .outcome import Exhausted, Failed, Outcome, Passed, Stopped
-from .reduce import best, order, vote
+from .reduce import best, order
 from .value import Attempt, Value
 from .verdicts import judge_all
 from .walk import Body, Ended, Here, budget_mark, paused_by, settle
@@ -210,7 +211,7 @@ def _exhausted(value: Value | None, ran_out: Exhausted, ended: Ended) -> Ended:
 async def salvage(here: Here, attempts: Sequence[Attempt], policy: OnExhausted) -> Attempt | None:
     """What to return when a budget ran out: the vote, else the best by the task's verifier, else the latest."""
     if policy == "vote" or here.task.verify is None:
-        return unjudged(attempts, policy)
+        return unjudged(attempts, policy, here.task.verify)
     ordered = sorted(attempts, key=lambda attempt: order(attempt.address))
     if not ordered:
         return None
@@ -218,11 +219,14 @@ async def salvage(here: Here, attempts: Sequence[Attempt], policy: OnExhausted) 
     return best(judged, here.task.better)
 
 
-def unjudged(attempts: Sequence[Attempt], policy: OnExhausted) -> Attempt | None:
-    """What to return of attempts where no verifier is asked: the vote, or the latest that was not cut."""
+def unjudged(
+    attempts: Sequence[Attempt], policy: OnExhausted, verifier: Verifier | None
+) -> Attempt | None:
+    """What to return of attempts where no verifier is asked: the vote, or the latest that was not cut. verifier:
+    the task's."""
     ordered = sorted(attempts, key=lambda attempt: order(attempt.address))
     if not ordered:
         return None
     if policy == "vote":
-        return vote(ordered)
+        return vote(ordered, verifier)
     return next((a for a in reversed(ordered) if not a.cut), ordered[-1])

@@ -56,26 +56,8 @@ def top(attempts: Sequence[Attempt], k: int, better: Better) -> tuple[Attempt, .
     return tuple(ordered[:k])
 
 
-def vote(attempts: Sequence[Attempt], *, weighted: bool = False) -> Attempt:
-    """The first attempt with the commonest answer. Cut replies vote only where there are no others.
-
-    weighted: a vote counts as much as its verdict's score, none below 0; a pass without a score counts 1.
-    """
-    voters = [attempt for attempt in attempts if not attempt.cut] or list(attempts)
-    ballots: dict[bytes, list[Attempt]] = {}
-    for attempt in voters:
-        ballots.setdefault(ballot(attempt.answer), []).append(attempt)
-    if not weighted:
-        return max(ballots.values(), key=len)[0]
-    return max(ballots.values(), key=lambda votes: sum(map(_weight, votes)))[0]
-
-
-def _weight(attempt: Attempt) -> float:
-    return max(0.0, float(attempt.passed) if attempt.score is None else attempt.score)
-
-
 def ballot(answer: Json) -> bytes:
-    """What two answers must share to be the same vote: text stripped and casefolded, the rest as canonical JSON.
+    """What two answers must share to be the same: text stripped and casefolded, the rest as canonical JSON.
 
     Of an object with a field `answer`, that field alone: its reasons may differ.
     """

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.dsl.program import Compare, Task, Verifier
-from podium.engine.reduce import ballot, best, order, rank, sample, settled, top, vote
+from podium.engine.reduce import ballot, best, order, rank, sample, settled, top
 from podium.engine.value import Attempt, Json, Verdict
 
 VERIFIER = Verifier("v", "python", {})
@@ -58,21 +58,6 @@ def test_of_equal_verdicts_a_whole_reply_is_before_one_that_was_cut() -> None:
     assert best((whole, better_one), "higher") is better_one
 
 
-@given(st.lists(st.sampled_from(["x", "y", "z", " X "]), min_size=1, max_size=9))
-def test_the_vote_is_a_commonest_answer_and_the_first_of_its_kind(answers: list[str]) -> None:
-    chosen = vote([made(answer, at=str(i)) for i, answer in enumerate(answers)])
-    plain = [answer.strip().casefold() for answer in answers]
-    mine = plain[int(chosen.address)]
-    assert plain.count(mine) == max(map(plain.count, plain))
-    assert int(chosen.address) == plain.index(mine)
-
-
-def test_cut_replies_vote_only_among_themselves() -> None:
-    cut = Attempt("x", "x", "1", cut=True)
-    assert vote([cut, cut, made("y")]).answer == "y"
-    assert vote([cut]).answer == "x"
-
-
 @pytest.mark.parametrize(
     ("first", "second", "same"),
     [
@@ -84,7 +69,7 @@ def test_cut_replies_vote_only_among_themselves() -> None:
         ("4", 4, False),
     ],
 )
-def test_which_answers_are_the_same_vote(first: Json, second: Json, same: bool) -> None:
+def test_which_answers_are_the_same(first: Json, second: Json, same: bool) -> None:
     assert (ballot(first) == ballot(second)) is same
 
 
