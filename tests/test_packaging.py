@@ -15,6 +15,7 @@ DATA = (
     "podium/grammar/podium.lark",
     "podium/tasks/index.json",
     "podium/engine/py.typed",
+    "podium/engine/shell/page.css",
     "podium/dsl/py.typed",
     "podium/tasks/py.typed",
 )

@@ -2,7 +2,7 @@
 
 from ..fates import FATES
 from ..fold import Spend
-from .units import show_calls, show_count, show_usd
+from .units import show_calls, show_count, show_tokens, show_usd
 
 
 def tokens_by_kind(spend: Spend) -> str:
@@ -37,7 +37,7 @@ def not_known(spend: Spend) -> str:
     """What no server told, and the bound that stands for it; empty where all is known."""
     if not spend.unknown:
         return ""
-    bound = f"at most {show_count(spend.bounds.tokens)} tokens"
+    bound = f"at most {show_tokens(spend.bounds.tokens)}"
     usd = "" if spend.unpriced or not spend.bounds.usd else f" and {show_usd(spend.bounds.usd)}"
     calls = show_calls(spend.unknown)
     return f"Not known: what {calls} used; counted above as {bound}{usd}."

@@ -10,7 +10,7 @@ from ..fates import Fates
 from ..spend import NO_SPEND, Spend, spend_of
 from .safe import safe_line
 from .summary import dollars
-from .units import show_count
+from .units import show_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def tries(events: Iterable[Stamped], unpriced: Collection[str]) -> list[Tried]:
 def line(tried: Tried, *, width: int) -> str:
     """The try on one line: where, what came of it, what it cost, the beginning of its text."""
     amount = tried.spend.amount
-    price = f"{show_count(amount.tokens)} tokens, {dollars(tried.spend)}, {tried.seconds:.1f}s"
+    price = f"{show_tokens(amount.tokens)}, {dollars(tried.spend)}, {tried.seconds:.1f}s"
     again = f" (try {tried.number + 1})" if tried.number else ""
     head = f"{safe_line(tried.address, 90)}{again}  {safe_line(tried.told, 30)}  {price}"
     room = max(20, width - len(head) - 4)

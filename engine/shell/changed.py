@@ -21,7 +21,7 @@ from .project import read_project
 from .safe import safe_line
 from .summary import dollars
 from .texts import read_program
-from .units import show_calls
+from .units import counted, show_calls
 
 _MOST = 10  # changes that are told one by one
 
@@ -58,7 +58,7 @@ def _line(change: Change, folded: Fold) -> str:
     name = safe_line(change.name, 60)
     what = f"{change.kind} {name}" if change.kind != "file" else name
     nodes, spend = _cost(change, folded)
-    used = f"{nodes} {'node' if nodes == 1 else 'nodes'} used it"
+    used = f"{counted(nodes, 'node')} used it"
     cost = f" ({used}: {show_calls(spend.amount.calls)}, {dollars(spend)})"
     return f"{what} was {change.what}" + (cost if nodes else "")
 

@@ -10,7 +10,7 @@ from ..spend import MICRO
 from .course import Course, Judged, Work
 from .page import add, tag
 from .safe import safe_line
-from .units import show_count
+from .units import plural, show_count
 
 WIDTH = 1000
 MAX_LANES = 32  # more would be a page of their own
@@ -18,6 +18,9 @@ MAX_MARKS = 2_000  # what a reader can tell apart, and a browser draws at once
 MAX_ROWS = 5  # of marks beside each other in one lane
 BINS = 160
 MAX_DOTS = 1_500
+# Seconds, minutes and hours on an axis, and up to which time each is used.
+_UNITS = ((1, 180.0), (60, 10_800.0), (3_600, math.inf))
+_NAMES = {1: "s", 60: "m", 3_600: "h"}
 _LEFT, _RIGHT, _ROW, _GAP, _FOOT = 190, 20, 7, 6, 34
 
 
@@ -75,9 +78,10 @@ def timeline(course: Course) -> tuple[Element, str] | None:
 
 def _said(course: Course, *, few: bool) -> str:
     count = len(course.works)
-    said = f"{show_count(count)} {'try' if count == 1 else 'tries'} of calls, over live time."
+    said = f"{show_count(count)} {plural(count, 'try', 'tries')} of calls, over live time."
     if not few:
-        said += f" More than {MAX_MARKS:,}: each bar is the mean number at work in 1/{BINS} of the time."
+        said += f" They are more than {MAX_MARKS:,}, so a bar is how many of its lane were at work in 1/{BINS}"
+        said += " of the time, beside the most there were."
     resumed = len(course.lives) - 1
     if resumed > 0:
         said += f" A dashed line: the run was taken up again ({resumed})."
@@ -85,7 +89,7 @@ def _said(course: Course, *, few: bool) -> str:
 
 
 def _lanes(course: Course) -> Mapping[str, list[Work]]:
-    """The tries by their branch, in the order of addresses; those beyond MAX_LANES together in the last."""
+    """The tries by their branch, in the order of addresses; of more than MAX_LANES several branches in each."""
     folded = course.folded
     found: dict[str, list[Work]] = {}
     for work in course.works:
@@ -93,10 +97,14 @@ def _lanes(course: Course) -> Mapping[str, list[Work]]:
         line = None if owner is None else folded.nodes[owner].line
         found.setdefault(line or owner or work.address, []).append(work)
     names = sorted(found, key=order)
-    lanes = {name: found[name] for name in names[:MAX_LANES]}
-    if rest := names[MAX_LANES:]:
-        lanes[f"{len(rest)} more"] = [work for name in rest for work in found[name]]
-    return lanes
+    size = -(-len(names) // MAX_LANES)
+    groups = [names[at : at + size] for at in range(0, len(names), size)]
+    return {_named(group): [work for name in group for work in found[name]] for group in groups}
+
+
+def _named(branches: Sequence[str]) -> str:
+    first, last = branches[0], branches[-1]
+    return first if first == last else f"{first} … {last.rpartition('/')[2]}"
 
 
 def _label(name: str, y: float) -> Element:
@@ -157,16 +165,10 @@ def _line(x: float, y: float, x2: float, y2: float, kind: str) -> Element:
 
 
 def _seconds(across: _Axis, y: float) -> Iterator[Element]:
-    marks = ticks(across.low, across.high)
-    yield from _below(across, marks, y, lambda at: _clock(at, across.high))
+    unit = next(size for size, most in _UNITS if across.high < most)
+    marks = [unit * mark for mark in ticks(across.low / unit, across.high / unit)]
+    yield from _below(across, marks, y, lambda at: f"{at / unit:g}{_NAMES[unit]}")
     yield tag("text", "live time", class_="dim", x=across.start - 24, y=y + 16, text_anchor="end")
-
-
-def _clock(at: float, high: float) -> str:
-    if high < 180:
-        return f"{at:g}s"
-    minutes = round(at / 60, 1)
-    return f"{minutes:g}m" if high < 3 * 3_600 else f"{at / 3_600:.3g}h"
 
 
 def _below(

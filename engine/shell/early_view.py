@@ -2,7 +2,7 @@
 
 from ..early import Early
 from .summary import dollars
-from .units import show_calls, show_count
+from .units import counted, show_calls, show_count, show_tokens
 
 
 def saved_and_wasted(found: Early) -> str:
@@ -14,14 +14,14 @@ def saved_and_wasted(found: Early) -> str:
     if found.losers:
         amount = found.wasted.amount
         price = f"{dollars(found.wasted)}, {show_calls(amount.calls)}"
-        tokens = f"{show_count(amount.tokens)} tokens"
+        tokens = show_tokens(amount.tokens)
         who = _count(found.losers, "branch", "branches")
         lines.append(f"Wasted: {price}, {tokens} on {who} that lost a race.")
     return " ".join(lines)
 
 
 def _count(number: int, one: str, several: str) -> str:
-    return "" if not number else f"{number:,} {one if number == 1 else several}"
+    return counted(number, one, several) if number else ""
 
 
 def _calls(found: Early) -> str:

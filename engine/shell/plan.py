@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import click
 from rich.console import Console
@@ -84,18 +85,10 @@ def command(
     file: str | None,
     run: str | None,
     expressions: tuple[str, ...],
-    task: str | None,
-    settings: tuple[str, ...],
-    params_file: str | None,
-    max_usd: str | None,
-    max_tokens: str | None,
-    max_time: str | None,
-    by: str | None,
-    models: tuple[str, ...],
-    prices: tuple[str, ...],
     differs: bool,
     new_settings: tuple[str, ...],
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Say what FILE, or its run named RUN, may cost: at least, expected, at most. Nothing is called.
 
@@ -107,18 +100,7 @@ def command(
     `podium plan --diff OLD NEW` compares two programs, part by part. With OLD alone it is compared with itself
     under --set-new or -e; -e twice gives both flows.
     """
-    asked = Asked(
-        task=task,
-        settings=settings,
-        params_file=params_file,
-        max_usd=max_usd,
-        max_tokens=max_tokens,
-        max_time=max_time,
-        by=by,
-        models=models,
-        prices=prices,
-        allow=ANYTHING,
-    )
+    asked = Asked(allow=ANYTHING, **given)
     try:
         if differs:
             old, new = _sides(file, run, expressions, asked, new_settings)

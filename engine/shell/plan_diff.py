@@ -25,7 +25,7 @@ from .plan_view import (
 )
 from .safe import safe_line
 from .settings_view import show_value
-from .units import show_count, show_seconds, show_usd
+from .units import counted, show_count, show_seconds, show_usd
 
 _MARKS = {"added": "+", "removed": "-", "changed": "~", "same": " "}
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "same": "dim"}
@@ -74,7 +74,7 @@ def _tree(parts: Sequence[Part], width: int) -> Iterator[Line]:
         if shown:
             yield from _part(part, width)
     if hidden:
-        yield Line(f"  ({hidden} unchanged part{'s' if hidden > 1 else ''} not shown)", "dim")
+        yield Line(f"  ({counted(hidden, 'unchanged part')} not shown)", "dim")
 
 
 def _shown(parts: Sequence[Part]) -> list[bool]:

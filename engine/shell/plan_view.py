@@ -25,7 +25,7 @@ from ..plan.touched import touched
 from ..spend import MICRO, unpriced
 from .safe import safe, safe_json, safe_line
 from .settings_view import in_force
-from .units import show_calls, show_count, show_seconds, show_usd
+from .units import counted, show_calls, show_count, show_seconds, show_tokens, show_usd
 
 UNKNOWN = "unknown"
 # The dollars of a part that asks rented models alone.
@@ -73,7 +73,7 @@ def described(node: Node) -> str:
         case Team(size=size, rounds=rounds, ceo=ceo, cycles=cycles):
             chief = "" if ceo is None else f", {ceo.mode} CEO"
             each = f"{cycles} cycles of " if cycles > 1 else ""
-            what = f"team of {size}, {each}{rounds} rounds{chief}"
+            what = f"team of {size}, {each}{counted(rounds, 'round')}{chief}"
         case Repeat(max=most):
             what = f"repeat, at most {most}"
         case Route(by=by):
@@ -143,7 +143,7 @@ def amount(dimension: str, number: int) -> str:
     """`$0.50`, `10k tokens`, `1 call`."""
     if dimension == "usd":
         return show_usd(number)
-    return show_calls(number) if dimension == "calls" else f"{show_count(number)} tokens"
+    return show_calls(number) if dimension == "calls" else show_tokens(number)
 
 
 # --- below the tree --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from podium.dsl.program import Budget
 from ..fold import Branch, Fold
 from ..spend import total_of
 from .safe import safe_line
-from .units import show_calls, show_count, show_seconds, show_usd
+from .units import counted, show_calls, show_count, show_seconds, show_tokens, show_usd
 
 MAX_LINES = 20  # branches with a line of their own; more are counted by how they stand
 _WIDTH = 60  # characters of an activity
@@ -92,7 +92,7 @@ def _by_state(branches: list[Branch]) -> tuple[Line, ...]:
 def _group(state: str, group: list[Branch]) -> Line:
     total = total_of(branch.spend for branch in group)
     return Line(
-        "1 branch" if len(group) == 1 else f"{len(group)} branches",
+        counted(len(group), "branch", "branches"),
         state,
         "",
         "",
@@ -102,7 +102,7 @@ def _group(state: str, group: list[Branch]) -> Line:
 
 def _spent(branch: Branch) -> str:
     amount = branch.spend.amount
-    tokens = f"{show_count(amount.tokens)} tokens"
+    tokens = show_tokens(amount.tokens)
     return f"{show_usd(amount.usd)}, {tokens}" if amount.usd else tokens
 
 
@@ -122,7 +122,7 @@ def _bars(folded: Fold, budget: Budget) -> tuple[Bar, ...]:
         text = f"{show_usd(spent.usd)} of {show_usd(budget.usd)}"
         bars.append(Bar(spent.usd, budget.usd, text))
     if budget.tokens is not None:
-        text = f"{show_count(spent.tokens)} of {show_count(budget.tokens)} tokens"
+        text = f"{show_count(spent.tokens)} of {show_tokens(budget.tokens)}"
         bars.append(Bar(spent.tokens, budget.tokens, text))
     return tuple(bars)
 
@@ -135,5 +135,5 @@ def _total(folded: Fold, budget: Budget, now: float) -> str:
     if budget.usd is None and spent.usd:
         parts.append(show_usd(spent.usd))
     if budget.tokens is None:
-        parts.append(f"{show_count(spent.tokens)} tokens")
+        parts.append(show_tokens(spent.tokens))
     return ", ".join(parts)

@@ -24,7 +24,7 @@ from .reading import find_run, fold_of, open_store
 from .reports import reject
 from .safe import safe_line
 from .session import RunningRun, carry
-from .units import show_count, show_usd
+from .units import counted, plural, show_tokens, show_usd
 
 if TYPE_CHECKING:
     from ..run import Engine
@@ -151,10 +151,10 @@ def paid_again(store: Store, record: RunRecord) -> str:
         return ""
     usd = sum(event.held.usd for event in open_.values())
     tokens = sum(event.held.tokens for event in open_.values())
-    calls = "1 call was" if len(open_) == 1 else f"{len(open_)} calls were"
+    calls = f"{counted(len(open_), 'call')} {plural(len(open_), 'was', 'were')}"
     return (
         f"{calls} in flight when run {record.id} died and will be paid again: "
-        f"at most {show_usd(usd)} and {show_count(tokens)} tokens."
+        f"at most {show_usd(usd)} and {show_tokens(tokens)}."
     )
 
 

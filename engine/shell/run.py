@@ -16,7 +16,7 @@ from .detach import Detachable, announce, detach, detach_option
 from .doors import Doors
 from .ending import conclude, not_begun
 from .exits import ShellError
-from .inputs import Asked
+from .inputs import asked_of
 from .loading import Loaded, load, params
 from .options import (
     allow_option,
@@ -107,23 +107,10 @@ def command(
     /,
     *,
     file: str | None,
-    run: str | None,
-    expression: str | None,
-    task: str | None,
-    settings: tuple[str, ...],
-    params_file: str | None,
-    max_usd: str | None,
-    max_tokens: str | None,
-    max_time: str | None,
-    by: str | None,
-    seed: int | None,
-    models: tuple[str, ...],
-    prices: tuple[str, ...],
-    allow: tuple[str, ...],
     unsafe_sandbox: bool,
     replay: str | None,
     detached: bool,
-    **shown: Any,
+    **given: Any,
 ) -> None:
     """Run FILE (- reads standard input), or its run named RUN.
 
@@ -131,25 +118,11 @@ def command(
     nothing to verify; 1 not passed; 2 wrong program or usage; 3 budget exhausted or paused; 4 endpoint,
     credentials or verifier failed; 5 a mistake in Podium; 130 interrupted.
     """
-    asked = Asked(
-        run=run,
-        expression=expression,
-        task=task,
-        settings=settings,
-        params_file=params_file,
-        max_usd=max_usd,
-        max_tokens=max_tokens,
-        max_time=max_time,
-        by=by,
-        seed=seed,
-        models=models,
-        prices=prices,
-        allow=allow,
-    )
+    asked, shown = asked_of(given)
     doors = ctx.obj or Doors()
     view = viewing(**shown)
     if replay is not None:
-        ctx.exit(replay_run(replay, file, seed=seed, as_json=view.as_json))
+        ctx.exit(replay_run(replay, file, seed=asked.seed, as_json=view.as_json))
     if detached:
         detach(ctx, store=view.store, as_json=view.as_json)
     try:

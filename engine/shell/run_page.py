@@ -110,7 +110,11 @@ def _top(shown: Shown) -> Iterator[Element]:
     folded = shown.folded
     started = time.strftime("%Y-%m-%d %H:%M", time.localtime(shown.created))
     yield tag("h1", f"{safe_line(shown.name, 120)}: {headline(folded)}")
-    lives = f", {len(shown.course.lives)} lives" if len(shown.course.lives) > 1 else ""
+    lives = (
+        f", {counted(len(shown.course.lives), 'life', 'lives')}"
+        if len(shown.course.lives) > 1
+        else ""
+    )
     yield tag("p", f"Run {shown.run}, started {started}{lives}", class_="dim")
     yield tag(
         "div",

@@ -12,7 +12,7 @@ from ..spend import rent_share
 from .page import add, tag
 from .safe import safe_line
 from .summary import dollars
-from .units import show_calls, show_count, show_usd
+from .units import counted, show_calls, show_tokens, show_usd
 
 MAX_NODES = 12_000  # a page of these is some megabytes, which browsers still open at once
 _OPEN_DEPTH = 2
@@ -93,7 +93,7 @@ def _head(drawing: _Drawing, node: Node, above: str | None) -> list[Element | st
 def price(spend: Spend, whole: Spend) -> str:
     """`$0.12, 3.4k tokens, 12 calls`; with its part of a rent, where one was paid."""
     amount = spend.amount
-    shown = f"{dollars(spend)}, {show_count(amount.tokens)} tokens, {show_calls(amount.calls)}"
+    shown = f"{dollars(spend)}, {show_tokens(amount.tokens)}, {show_calls(amount.calls)}"
     rent = rent_share(spend, whole)
     return shown if rent is None else f"{shown}, {show_usd(rent)} of the rent"
 
@@ -127,5 +127,5 @@ def _reason(node: Node) -> list[Element]:
         rule = "by its rule " if ended_by_rule(node.outcome or "", node.reason) else ""
         said.append(f"{rule}{safe_line(node.reason, 300)}")
     if node.rounds_left:
-        said.append(f"{node.rounds_left:,} round{'' if node.rounds_left == 1 else 's'} not begun")
+        said.append(f"{counted(node.rounds_left, 'round')} not begun")
     return [tag("p", "; ".join(said), class_="dim")] if said else []

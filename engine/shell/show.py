@@ -43,7 +43,7 @@ from .summary import (
     unsafe,
     what_next,
 )
-from .units import show_calls, show_count, show_usd
+from .units import show_calls, show_count, show_tokens, show_usd
 from .why import why
 
 _FULL_TEXTS = 3  # calls whose whole text is shown; of more, a line each
@@ -271,7 +271,7 @@ def _how(node: Node) -> str:
 
 def _price(folded: Fold, spend: Spend) -> str:
     amount = spend.amount
-    price = f"{show_calls(amount.calls)}, {show_count(amount.tokens)} tokens, {dollars(spend)}"
+    price = f"{show_calls(amount.calls)}, {show_tokens(amount.tokens)}, {dollars(spend)}"
     share = rent_share(spend, folded.total)
     if share is None:
         return price

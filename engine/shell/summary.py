@@ -11,7 +11,7 @@ from ..outcome import BUDGETS, ended_by_rule
 from ..spend import total_of
 from .books import tokens_by_kind
 from .safe import safe_line
-from .units import show_calls, show_count, show_seconds, show_usd
+from .units import counted, plural, show_calls, show_count, show_seconds, show_tokens, show_usd
 
 MAX_FAILURES = 3
 MAX_FINALISTS = 5
@@ -202,7 +202,7 @@ def suspicions(folded: Fold) -> tuple[str, ...]:
         return ()
     best, other = folded.best, folded.best_unflagged
     count = len(folded.flags)
-    many = "1 attempt looks" if count == 1 else f"{count} attempts look"
+    many = f"{counted(count, 'attempt')} {plural(count, 'looks', 'look')}"
     if best is None or best.address not in folded.flags:
         return (f"{many} like a cheat; the best is none of them.",)
     why = safe_line("; ".join(folded.flags[best.address]), 200)
@@ -270,14 +270,14 @@ def best_team(folded: Fold) -> str:
     scored = [node for node in _teams(folded).values() if node.score is not None]
     if not scored:
         teams = len(_teams(folded))
-        return f"Teams: {teams} ran, none of them with a score." if teams else ""
+        return f"{counted(teams, 'team')} ran, none with a score." if teams else ""
     top = scored[0]
     for node in scored[1:]:
         if folded.is_better(node.score or 0.0, top.score or 0.0):
             top = node
     spend = folded.totals()[top.address]
     amount = spend.amount
-    price = f"{dollars(spend)}, {show_count(amount.tokens)} tokens, {show_calls(amount.calls)}"
+    price = f"{dollars(spend)}, {show_tokens(amount.tokens)}, {show_calls(amount.calls)}"
     of = f" of {len(scored)}" if len(scored) > 1 else ""
     return (
         f"The best team{of} scored {top.score:.4g} and cost {price}: {safe_line(top.address, 80)}"

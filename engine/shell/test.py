@@ -299,7 +299,7 @@ def _report(
 def line(one: "Checked") -> str:
     """How one test or run did, in a few words."""
     kind = "run " if one.subject.test is None else "test"
-    cases = "1 case" if one.done == 1 else f"{one.done} cases"
+    cases = units.counted(one.done, "case")
     if one.stuck:
         return f"{kind}  could not be tried: {one.stuck}"
     if one.found is not None:

@@ -107,6 +107,11 @@ def show_calls(number: int) -> str:
     return f"{show_count(number)} {plural(number, 'call')}"
 
 
+def show_tokens(number: int) -> str:
+    """`1 token`, `40k tokens`."""
+    return f"{show_count(number)} {plural(number, 'token')}"
+
+
 def counted(number: int, one: str, several: str = "") -> str:
     """`1 team`, `1,200 teams`; several: of a word that does not add an s."""
     return f"{number:,} {plural(number, one, several)}"

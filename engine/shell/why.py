@@ -13,7 +13,7 @@ from ..reduce import order
 from .early_view import saved_and_wasted
 from .safe import safe_line
 from .summary import dollars
-from .units import show_calls, show_count, show_seconds, show_usd
+from .units import counted, plural, show_calls, show_seconds, show_tokens, show_usd
 
 _DEAREST = 3
 # Nodes that make no answer: they pass on what others made.
@@ -93,7 +93,11 @@ def _ended(folded: Fold, node: Node, limits: Mapping[str, Budget]) -> Iterator[s
         case _ if node.reason or node.rounds_left:
             rule = f"by its rule `{safe_line(node.reason, 80)}`" if node.reason else ""
             number = node.rounds_left
-            left = f"{number} round{'s were' if number > 1 else ' was'} not begun" if number else ""
+            left = (
+                f"{counted(number, 'round')} {plural(number, 'was', 'were')} not begun"
+                if number
+                else ""
+            )
             yield f"It ended {', '.join(part for part in (rule, left) if part)}."
         case _:
             pass
@@ -147,7 +151,7 @@ def _bound(limit: Budget, dimension: str) -> str:
         case "usd" if limit.usd is not None:
             return show_usd(limit.usd)
         case "tokens" if limit.tokens is not None:
-            return f"{show_count(limit.tokens)} tokens"
+            return show_tokens(limit.tokens)
         case "calls" if limit.calls is not None:
             return show_calls(limit.calls)
         case "time" if limit.seconds is not None:
@@ -161,7 +165,7 @@ def _used(spend: Spend, dimension: str) -> str:
         case "usd":
             return dollars(spend)
         case "tokens":
-            return f"{show_count(spend.amount.tokens)} tokens"
+            return show_tokens(spend.amount.tokens)
         case _:
             return show_calls(spend.amount.calls)
 
@@ -172,7 +176,7 @@ def _causes(folded: Fold, node: Node) -> Iterator[str]:
     for one in below[:_DEAREST]:
         yield f"  {safe_line(one.address, 120)}: {safe_line(one.reason, 200)}"
     if len(below) > _DEAREST:
-        yield f"  and {len(below) - _DEAREST} more failures below it."
+        yield f"  and {counted(len(below) - _DEAREST, 'more failure')} below it."
 
 
 # --- what it was worth, and what it cost ------------------------------------------------------------

@@ -12,9 +12,12 @@ from ..value import Verdict
 from .course import Course, Judged
 from .safe import safe_line
 from .summary import measured_again
-from .units import counted, plural, show_count, show_seconds, show_usd
+from .units import counted, plural, show_count, show_seconds, show_tokens, show_usd
 
-_ORDER = "Attempts that passed come first, then the {way} score; of equals one without a flag, then the earliest."
+_ORDER = (
+    "Attempts that passed come first, then the {way} score; of equals one without a flag, "
+    "then a whole reply before one that was cut, then the earliest."
+)
 
 
 def ranked(course: Course) -> list[Judged]:
@@ -69,7 +72,7 @@ def _when(course: Course, best: Best, order: Sequence[Judged]) -> Iterator[str]:
     if not mine or not order:
         return
     total, spent = course.folded.total, mine[0].spent
-    price = f"{show_count(spent.tokens)} of {show_count(total.amount.tokens)} tokens"
+    price = f"{show_count(spent.tokens)} of {show_tokens(total.amount.tokens)}"
     if total.amount.usd and not total.unpriced:
         price = f"{show_usd(spent.usd)} of {show_usd(total.amount.usd)}"
     sooner = _before(course, best.address)
@@ -100,7 +103,7 @@ def _next(course: Course, best: Best, order: Sequence[Judged]) -> Iterator[str]:
     equal = [one for one in others if rank(one.verdict, course.folded.better) == mine]
     if equal:
         who = f"{counted(len(equal), 'other attempt')} {plural(len(equal), 'is', 'are')}"
-        yield f"{who} as good, and came later: {_named(equal[0])}."
+        yield f"{who} as good: {_named(equal[0])}."
         return
     runner = others[0]
     yield f"Next best: {_named(runner)}{_behind(best, runner)}."

@@ -50,7 +50,7 @@ def planned(*words: str) -> Result:
 def test_a_plan_says_figures_budget_parameters_and_what_it_touches_without_leave() -> None:
     result = planned("paid.team", "main", "--set", "copies=2")
     assert result.exit_code == 0, result.stderr
-    assert "2 x team of 2, 1 rounds" in result.stdout
+    assert "2 x team of 2, 1 round" in result.stdout
     lines = result.stdout.splitlines()
     assert lines[7:11] == [
         "Binding budget: the calls of main (5).",
@@ -301,7 +301,7 @@ def test_a_difference_shows_marks_figures_and_what_else_changed(folder: Path) ->
     assert [line for line in lines if line[:1] in "~+-"] == [
         "~ then",
         "~   parallel(3) -> parallel(4)",
-        "~     3 x team of 2, 1 rounds -> 4 x team of 2, 2 rounds",
+        "~     3 x team of 2, 1 round -> 4 x team of 2, 2 rounds",
         "+   top(1)",
     ]
     assert "          rounds    1 -> 2" in lines

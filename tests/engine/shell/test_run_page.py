@@ -204,10 +204,10 @@ def test_the_page_says_why_the_winner_won_and_who_came_next() -> None:
         assert words in read.words
 
 
-def test_an_equal_attempt_that_came_later_is_told() -> None:
+def test_an_equal_attempt_is_told() -> None:
     events = stamped([*agents(1), Scored("main/2.agent", "v", 1.0, True)])
     said = [*won(course_of(events, Fold()), None)]
-    assert "1 other attempt is as good, and came later: main/2.agent (score 1, passed)." in said
+    assert "1 other attempt is as good: main/2.agent (score 1, passed)." in said
 
 
 def test_an_answer_that_is_not_the_best_attempt_is_told() -> None:
@@ -260,9 +260,9 @@ def test_more_than_there_is_room_for_is_counted(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(run_page, "MAX_ROWS", 2)
     words = Read(page_of(stamped(agents(8)))).words
     for said in (
-        "each bar is the mean number at work",
+        "a bar is how many of its lane were at work",
         "3 of 8 dots are drawn",
-        "6 more",
+        "main/1.agent … 4.agent",
         "and 5 more here",
         "6 more attempts asked models",
         "The best 2 of 8 judged attempts.",
