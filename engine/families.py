@@ -23,8 +23,9 @@ class Family:
     """A line of the index. make, load, names: `module:function`, the last two "" where there is none.
 
     make: of arguments, a Task. load: of a file's text and arguments, its Tasks. names: of the problems that ship.
-    named: the argument that a name after the colon stands for. score: its range, for people. baseline: what an
-    answer without any skill is worth, and which that is. needs: what must be installed or at hand.
+    named: the argument that a name after the colon stands for; where that is a number, first is the one to show.
+    score: its range, for people. baseline: what an answer without any skill is worth, and which that is. needs:
+    what must be installed or at hand.
     least, most: the same range as numbers; None where that end is open.
     """
 
@@ -37,6 +38,7 @@ class Family:
     needs: str = ""
     load: str = ""
     names: str = ""
+    first: int = 0
     least: float | None = None
     most: float | None = None
 

@@ -69,11 +69,13 @@ def _one(name: str, *, as_json: bool) -> None:
     for word in shipped:
         click.echo(f"{name}:{word}")
     if not shipped:
-        click.echo(f"{name}:0, {name}:1, … by {entry.named}")
+        shown = ", ".join(f"{name}:{entry.first + more}" for more in (0, 1))
+        click.echo(f"{shown}, … by {entry.named}")
 
 
 def _json(name: str, entry: Family) -> dict[str, str | bool]:
-    fields = {key: value for key, value in asdict(entry).items() if key not in ("make", "names")}
+    hidden = ("make", "names", "first")
+    fields = {key: value for key, value in asdict(entry).items() if key not in hidden}
     return {"name": name, **fields, "load": bool(entry.load)}
 
 

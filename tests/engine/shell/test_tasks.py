@@ -1,6 +1,7 @@
 """`podium tasks`, and `podium verify` where it is asked for what it cannot do."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -27,8 +28,19 @@ def test_the_families_are_listed_with_what_they_are() -> None:
 def test_the_problems_of_a_family_are_listed_as_they_are_typed() -> None:
     assert "math:urn" in podium("tasks", "math").stdout.splitlines()
     assert podium("tasks", "words").stdout == "words:0, words:1, … by seed\n"
+    assert podium("tasks", "packing").stdout == "packing:26, packing:27, … by circles\n"
     told = json.loads(podium("tasks", "choice", "--json").stdout)
     assert "tides" in told["problems"]
+
+
+def test_of_a_problem_it_is_told_what_it_asks_and_when_an_answer_passes() -> None:
+    shown = podium("tasks", "golf:clap")
+    assert "multiple of 7" in shown.stdout
+    assert "golf:clap is of the family golf" in shown.stdout
+    assert "lower is better; it passes where score <= 73" in shown.stdout
+    told = json.loads(podium("tasks", "golf:clap", "--json").stdout)
+    assert (told["name"], told["task"], told["pass"]) == ("golf", "golf/clap", "score <= 73")
+    assert "did you mean `clap`" in podium("tasks", "golf:clip").stderr
 
 
 def test_an_unknown_family_is_told_with_a_near_one() -> None:
@@ -43,3 +55,17 @@ def test_verify_judges_or_serves_and_not_both(words: tuple[str, ...]) -> None:
     shown = podium("verify", "none.team", "words", *words)
     assert shown.exit_code == 2
     assert "give --answer PATH, or --serve" in shown.stderr
+
+
+def test_verify_takes_a_family_without_a_file(tmp_path: Path) -> None:
+    answer = tmp_path / "answer.txt"
+    answer.write_text("\\boxed{0}")
+    shown = podium("verify", "math:urn", "--answer", str(answer))
+    assert (shown.exit_code, shown.stdout.partition(",")[0]) == (1, "not passed")
+
+
+@pytest.mark.parametrize("words", [(), ("main.team",), ("main.team", "a", "b")])
+def test_verify_says_what_it_takes_where_no_task_is_named(words: tuple[str, ...]) -> None:
+    shown = podium("verify", *words, "--answer", "x")
+    assert shown.exit_code == 2
+    assert "`podium verify golf:clap` of a family" in shown.stderr
