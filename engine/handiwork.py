@@ -25,6 +25,8 @@ from .workspace import File, TooLarge
 REMEMBERED = 256
 # What a command may use beside its time: enough to compile and test a small project.
 _MEMORY, _PROCESSES = 2 << 30, 128
+# Python keeps what it compiled beside a program; that is no work of the agent's, and other bytes each time.
+_ENVIRON = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _offer(name: str, says: str, required: tuple[str, ...], **properties: str) -> Offer:
@@ -161,9 +163,9 @@ def _command(call: ToolUse, folder: Path) -> Command:
     )
     if call.tool.kind == "shell":
         line = str(call.arguments["command"])
-        return Command(("sh", "-c", line), folder=folder, limits=limits)
+        return Command(("sh", "-c", line), folder=folder, environ=_ENVIRON, limits=limits)
     code = str(call.arguments["code"]).encode()
-    return Command(("python3", "-"), stdin=code, folder=folder, limits=limits)
+    return Command(("python3", "-"), stdin=code, folder=folder, environ=_ENVIRON, limits=limits)
 
 
 def _told(ran: Ran) -> str:

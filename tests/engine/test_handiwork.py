@@ -125,6 +125,7 @@ async def test_a_command_finds_the_files_and_leaves_others() -> None:
     assert not folder.exists()
     await one("python", code="print(1)")
     assert (sandbox.ran[1].argv, sandbox.ran[1].stdin) == (("python3", "-"), b"print(1)")
+    assert {one.environ["PYTHONDONTWRITEBYTECODE"] for one in sandbox.ran} == {"1"}
 
 
 async def test_a_command_that_leaves_too_much_leaves_nothing(
