@@ -10,7 +10,6 @@ from .check import in_order, problems_of
 from .draft import Draft
 from .evaluate import Evaluator
 from .helpful import helpful, slips
-from .later import refuse_later
 from .library import Library, LibraryError
 from .model import Model
 from .names import did_you_mean, either
@@ -22,6 +21,7 @@ from .problem_sets import SOME_TASK, is_file, of_family, of_lines
 from .program import Budget, Clock, Program
 from .scope import Files
 from .source import EXPRESSION, Place, Source
+from .statement import needs_task
 from .tried import Experiment, TestCase
 from .types import FLOW, TASK
 from .values import Module, Noun, Scope, Tasks
@@ -82,7 +82,7 @@ def compile_run(
     draft = _draft(evaluator, main, choice)
     if any(p.severity == "error" and p.code not in REFUSALS for p in evaluator.problems):
         raise ProgramError(slips(in_order(evaluator.problems, main)))
-    refuse_later(evaluator, draft)
+    needs_task(evaluator, draft)
     draft = finished(evaluator, drafts.within(draft, choice.budget, choice.by), final=True)
     used, default = models(evaluator, main, draft, final=True)
     if choice.beside is not None:
@@ -154,7 +154,7 @@ def _staged(evaluator: Evaluator, main: Module, choice: Choice, noun: Noun) -> S
     test = trials.test_case(evaluator, noun)
     _accepted(evaluator.problems, main)
     draft = trials.draft_of(evaluator, noun, test)
-    refuse_later(evaluator, draft)
+    needs_task(evaluator, draft)
     used, default = models(evaluator, main, draft, final=True)
     free = replace(draft, budget=Budget())
     return Staged(test, _program(evaluator, main, choice, free, used=used, default=default))
@@ -210,7 +210,7 @@ def _experiment(evaluator: Evaluator, main: Module, name: str | None) -> Noun:
 def _arm(evaluator: Evaluator, main: Module, choice: Choice, draft: Draft) -> Program:
     if choice.default_model is not None:
         draft = replace(draft, model=prices.listed(evaluator, choice.default_model))
-    refuse_later(evaluator, draft)
+    needs_task(evaluator, draft)
     if draft.budget == Budget():
         draft = drafts.within(draft, choice.budget, choice.by)
     used, default = models(evaluator, main, draft, final=True)

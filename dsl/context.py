@@ -12,7 +12,7 @@ from .program import Flow
 from .shapes import Shapes
 from .source import Place, Source
 from .types import Type
-from .values import BAD, Argument, Later, Module, Noun, Scope, Unknown, UserFlow, Value
+from .values import BAD, Argument, Module, Noun, Scope, Unknown, UserFlow, Value
 
 
 class Found(NamedTuple):
@@ -111,12 +111,8 @@ class Context(Protocol):
         """The noun's name among all models of the run: its own, unless another has taken it."""
         ...
 
-    def mark(self, thing: object, later: tuple[Later, ...]) -> None:
-        """Remember what thing asks for that does not run yet."""
-        ...
-
     def relabelled(self, flow: Flow, label: str) -> Flow:
-        """flow under another label, with all that was marked of it."""
+        """flow under another label."""
         ...
 
     def text(self, path: str, place: Place) -> str | None:

@@ -8,7 +8,8 @@ from .reading import as_int
 from .values import Unknown
 
 NAMES: dict[str, tuple[str, ...]] = {
-    "board": ("board", "post"), "leaderboard": ("leaderboard",), "claim": ("claim", "release")
+    "board": ("board", "post"), "leaderboard": ("leaderboard",), "claim": ("claim", "release"),
+    "pull": ("pull",),
 }  # fmt: skip
 """What the tools of a team at work are called."""
 
@@ -29,7 +30,8 @@ def shared(made: Team, role: Role) -> tuple[Tool, ...]:
     board = (Tool("board", "board"),) if sees in ("board", "last") else ()
     scores = (Tool("leaderboard", "leaderboard"),) if sees != "own" else ()
     claims = (Tool("claim", "claim", {"lease": made.lease}),) if made.lease else ()
-    return (*board, *scores, *claims)
+    pull = (Tool("pull", "pull"),) if made.workspace == "branches" else ()
+    return (*board, *scores, *claims, *pull)
 
 
 # --- checked -------------------------------------------------------------------------------------

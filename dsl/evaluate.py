@@ -62,7 +62,6 @@ from .types import (
 from .values import (
     BAD,
     Imported,
-    Later,
     Module,
     ModuleName,
     Noun,
@@ -108,9 +107,6 @@ class Evaluator:
     permits: Callable[[Ask], bool] | None = None
     _declared: dict[int, Value] = field(default_factory=dict[int, Value])
     _built: dict[int, tuple[Noun, Value]] = field(default_factory=dict[int, tuple[Noun, Value]])
-    _marks: dict[int, tuple[object, tuple[Later, ...]]] = field(
-        default_factory=dict[int, tuple[object, tuple[Later, ...]]]
-    )
     _names: dict[str, Noun] = field(default_factory=dict[str, Noun])
     _working: list[syntax.Declaration] = field(default_factory=list[syntax.Declaration])
     _flows: dict[tuple[object, ...], tuple[Mapping[str, Value], Value]] = field(
@@ -491,20 +487,9 @@ class Evaluator:
     def relabelled(self, flow: Flow, label: str) -> Flow:
         if isinstance(flow, Limited):
             return replace(flow, label=label, flow=self.relabelled(flow.flow, label))
-        made = replace(flow, label=label)
-        if id(flow) in self._marks:
-            self.mark(made, self._marks[id(flow)][1])
-        return made
+        return replace(flow, label=label)
 
     # --- the world and the reports ---------------------------------------------------------------
-
-    def mark(self, thing: object, later: tuple[Later, ...]) -> None:
-        if later:
-            self._marks[id(thing)] = (thing, later)
-
-    def marks(self, thing: object) -> tuple[Later, ...]:
-        """What thing asks for that does not run yet."""
-        return self._marks[id(thing)][1] if id(thing) in self._marks else ()
 
     def ask(self, kind: str, value: str, place: Place) -> None:
         self.asked.append(Ask(kind, value, place))

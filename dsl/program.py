@@ -36,9 +36,11 @@ ToolKind = Literal[
     "board",
     "leaderboard",
     "claim",
+    "pull",
     "attempts",
 ]
 ContextPolicy = Literal["keep", "drop_oldest", "summarise", "restart"]
+Workspace = Literal["private", "shared", "branches"]
 
 # --- quantities ----------------------------------------------------------------------------------
 
@@ -306,7 +308,7 @@ class Team:
 
     rounds: of each cycle. execute and evaluate: at the end of each. compat: the published system whose protocol
     it keeps, "" for ours. lease: how long a claim lasts, in live seconds, 0 where there are none.
-    styled: its style is its own, whatever its task says.
+    styled: its style is its own, whatever its task says. workspace: whose folders its members work in.
     """
 
     label: str
@@ -330,6 +332,7 @@ class Team:
     compat: Literal["", "mas_tts"] = ""
     lease: float = 0.0
     styled: bool = True
+    workspace: Workspace = "private"
 
     @property
     def closes(self) -> bool:

@@ -69,15 +69,6 @@ def written(value: Value) -> str:
             return describe(type_of(value))
 
 
-def setting(name: str, value: Value) -> str:
-    """A setting for a sentence: `rounds = 3`; its name alone where its value has parts."""
-    match value:
-        case None | bool() | int() | float() | Word() | Policy() | Quantity():
-            return f"`{name} = {written(value)}`"
-        case _:
-            return f"`{name}`"
-
-
 def _quantity(dimension: Dimension, amount: int | float) -> str:
     match dimension:
         case "usd":

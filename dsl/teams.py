@@ -12,14 +12,15 @@ from .model import Model
 from .names import either
 from .nouns import seen
 from .problem import Label
-from .program import Ceo, Condition, Member, Role, Team, Verifier
+from .program import Ceo, Condition, Member, Role, Team, Verifier, Workspace
 from .prompts import roots
-from .reading import as_int, as_word, items, setting
+from .reading import as_int, as_word, items
 from .shapes import SOME_OUTPUT, stand_in
 from .types import ROLE
-from .values import BAD, Counted, Items, Later, Policy, Unknown, Value, is_condition
+from .values import BAD, Counted, Items, Policy, Unknown, Value, is_condition
 
 _Order = Literal["together", "in_turn", "solver_first", "solver_last", "relay", "ceo"]
+_WORKSPACES: dict[str, Workspace] = {name: name for name in get_args(Workspace)}
 _ORDERS: dict[str, _Order] = {order: order for order in get_args(_Order)}
 _BESIDE_COMPAT = frozenset(
     {"n", "compat", "model", "ceo_model", "rounds", "cycles", "budget", "on_exhausted"}
@@ -57,11 +58,11 @@ def team(context: Context, bound: Bound) -> Value:
         _evaluate(context, bound),
         lease=_lease(bound),
         styled=bound.given("style"),
+        workspace=_WORKSPACES.get(as_word(bound.value("workspace"), ""), "private"),
     )
     _contradictions(context, bound, made)
     prefixes.in_team(context, made)
     made = equip.equipped(context, bound, made)
-    context.mark(made, tuple(_later(bound)))
     return made
 
 
@@ -317,14 +318,6 @@ def _contradictions(context: Context, bound: Bound, made: Team) -> None:
         )
     if made.style == "work" and made.order != "together":
         conflict("order", "under `style = work` all members are at work at once", "delete `order`")
-
-
-def _later(bound: Bound) -> list[Later]:
-    """What the settings ask for that does not run yet."""
-    name = "workspace"
-    if not bound.known(name) or as_word(bound.value(name), "") == "private":
-        return []
-    return [Later(f"{setting(name, bound.value(name))} of `team`", bound.at(name))]
 
 
 def _lease(bound: Bound) -> float:

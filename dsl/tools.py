@@ -20,7 +20,7 @@ _KINDS: dict[str, ToolKind] = {
 _POLICIES: dict[str, ContextPolicy] = {
     "keep": "keep", "drop_oldest": "drop_oldest", "summarise": "summarise", "restart": "restart"
 }  # fmt: skip
-# Tools that work in a folder of the agent's own.
+# Tools that work in an agent's folder.
 SANDBOXED = frozenset({"shell", "read", "write", "edit", "python"})
 
 

@@ -124,14 +124,6 @@ class Tasks:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
-    """Something that is checked but does not run yet."""
-
-    what: str
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     """A value from a line of `rows(…)`."""
 

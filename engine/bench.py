@@ -5,18 +5,19 @@ back, and what a tool offers is a decision of the run.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import cast
 
 from podium.dsl.program import Role, Tool
 from podium.dsl.tools import SANDBOXED
 
-from . import commons, trails
+from . import commons, joint, trails
 from .agent.prompt import clip
 from .agent.shape import Unreadable, parse, schema
 from .ask import ask_tool
 from .call import CallError, Offer, ToolCall, ToolUse, canonical, digest
 from .commons import Desk
+from .joint import Came, Folder
 from .reduce import attempts_of, best
 from .trails import Trails
 from .value import Attempt, Json, Value, Verdict
@@ -45,8 +46,8 @@ _NOTES = Offer(
 class NodeBench:
     """A `Bench` at a node. sets: by the name of an offer, the tool that has it. room: submissions left.
 
-    desk: of a member of a team at work. trails: of the attempts it was given. tree: its files, by the name of
-    the text that has them.
+    desk, folder: of a member of a team at work. trails: of the attempts it was given. tree: its files, by the name
+    of the text that has them.
     """
 
     here: Here
@@ -55,6 +56,7 @@ class NodeBench:
     offered: tuple[Offer, ...]
     room: int = 0
     desk: Desk | None = None
+    folder: Folder | None = None
     trails: Trails | None = None
     tree: str = ""
     kept: list[str] = field(default_factory=list[str])
@@ -92,15 +94,34 @@ class NodeBench:
             case "board" | "leaderboard" | "claim":
                 assert self.desk is not None, "only a team at work has these"
                 return self.desk.use(call.name, arguments, address)
+            case "pull":
+                assert self.folder is not None, "only who has a branch has this"
+                came = await self.folder.pulled(address, self.tree)
+                self.tree = came.tree
+                return came.told
             case "attempts":
                 return self._looked_up(call.name, arguments)
             case _:
-                files, account = tool.kind in SANDBOXED, self.here.account
-                tree = self.tree if files else ""
-                asked = ToolUse(address, account, tool, call.name, arguments, tree)
-                reply = await ask_tool(self.here, asked)
-                self.tree = reply.tree if files else self.tree
-                return reply.text
+                if tool.kind in SANDBOXED:
+                    return await self._handled(tool, call.name, arguments, address)
+                asked = ToolUse(address, self.here.account, tool, call.name, arguments)
+                return (await ask_tool(self.here, asked)).text
+
+    async def _handled(
+        self, tool: Tool, name: str, arguments: Mapping[str, Json], address: str
+    ) -> str:
+        """What comes of a tool that works on files, and those afterwards."""
+        tree, folder = self.tree, self.folder
+        if folder is not None:
+            tree = folder.opened(tool.kind, address, tree)
+        asked = ToolUse(address, self.here.account, tool, name, arguments, tree)
+        reply = await ask_tool(self.here, asked)
+        if folder is None:
+            self.tree = reply.tree
+            return reply.text
+        came = await folder.left(address, tree, reply.tree)
+        self.tree = came.tree
+        return "\n".join(part for part in (reply.text, came.told) if part)
 
     def _looked_up(self, name: str, arguments: Mapping[str, Json]) -> str:
         assert self.trails is not None, "only who takes attempts has this"
@@ -117,6 +138,17 @@ class NodeBench:
         attempt = self._attempt(arguments, address)
         if isinstance(attempt, Unreadable):
             return f"not submitted: {attempt.why}"
+        came = Came(self.tree)
+        if self.folder is not None:
+            came = await self.folder.submitted(address, self.tree)
+        self.tree, attempt = came.tree, replace(attempt, tree=came.tree)
+        if not came.done:
+            return f"not submitted: {came.told}"
+        told = await self._scored(attempt)
+        return f"{told}\n{came.told}" if came.told else told
+
+    async def _scored(self, attempt: Attempt) -> str:
+        """What an agent is told of its submission, which counts from now on."""
         self.room -= 1
         if not visible(self.here):
             self._take(attempt)
@@ -156,9 +188,11 @@ def bench_at(
     desk: Desk | None = None,
     value: Value | None = None,
     files: str = "",
+    folder: Folder | None = None,
 ) -> NodeBench:
     """The tools of an agent of role at here, a team's member if it has a desk. value: what it was given. files:
-    the tree that its folder begins with. Raises CallError("tool") where a tool is not there."""
+    the tree that its folder begins with, where it is no member's. Raises CallError("tool") where a tool is not
+    there."""
     sets: dict[str, Tool] = {}
     offered: list[Offer] = []
     room = 0
@@ -171,8 +205,15 @@ def bench_at(
             sets[offer.name] = tool
             offered.append(offer)
     known = Trails(attempts_of(value), here.world.told)
-    tree = files if any(tool.kind in SANDBOXED for tool in role.tools) else ""
-    return NodeBench(here, role, sets, tuple(offered), room, desk, known, tree)
+    if not has_files(role):
+        return NodeBench(here, role, sets, tuple(offered), room, desk, None, known)
+    tree = files if folder is None else folder.begins()
+    return NodeBench(here, role, sets, tuple(offered), room, desk, folder, known, tree)
+
+
+def has_files(role: Role) -> bool:
+    """Whether who has the role works in a folder."""
+    return any(tool.kind in SANDBOXED for tool in role.tools)
 
 
 def times_of(tool: Tool) -> int:
@@ -198,8 +239,9 @@ def _offers(here: Here, role: Role, tool: Tool, room: int, value: Value | None) 
         case "leaderboard" if not visible(here):
             return ()
         case "attempts":
-            files = any(one.kind in SANDBOXED for one in role.tools)
-            return trails.offers(len(attempts_of(value)), files=files)
+            return trails.offers(len(attempts_of(value)), files=has_files(role))
+        case "pull":
+            return (joint.PULL,) if has_files(role) else ()
         case "board" | "leaderboard" | "claim":
             return commons.OFFERS[tool.kind]
         case _:

@@ -97,6 +97,11 @@ class Commons:
             self.add(cast(Entry, recorder.decide(self.here.address, _name(number), lambda: made)))
         return self._by_call[call]
 
+    def known(self, call: str) -> Entry | None:
+        """The entry that call made, in whatever life."""
+        number = self._by_call.get(call)
+        return None if number is None else self.entries[number]
+
     def add(self, entry: Entry) -> None:
         """Add an entry that is decided."""
         self._by_call[str(entry["call"])] = len(self.entries)

@@ -13,7 +13,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 
 import anyio
@@ -371,6 +371,8 @@ def _world(
         orders=journal.orders,
         offers=tools.offers,
         told=journal.told,
+        kept=run.store.blob,
+        keep=partial(journal.commit, ()),
     )
 
 

@@ -4,9 +4,11 @@ Time comes from `anyio.current_time()`, which a test's clock can jump.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
+
+import anyio.lowlevel
 
 from podium.dsl.program import Program, Tool
 
@@ -44,6 +46,14 @@ def _nothing(_: str) -> bool:
     return False
 
 
+def _no_text(name: str) -> str:
+    raise KeyError(name)
+
+
+async def _unkept(_: Sequence[tuple[str, str]]) -> None:
+    await anyio.lowlevel.checkpoint()
+
+
 def _no_reply(_: str) -> Reply | None:
     return None
 
@@ -62,6 +72,8 @@ class World:
     the run has taken so far.
     offers: what a tool offers to models, where the run has not decided it yet. Raises CallError.
     told: the reply that is recorded at an address, None where there is none.
+    kept: a text of the store by its name; raises KeyError where there is none, as in a replay. keep: puts texts
+    into the store by their names; they are on disk on return.
     longer: each gives the run's own time so many more seconds; filled by the walk.
     folders: by the files that a task gives, the name of the tree that agents on it begin with.
     lease: until when the rent of the run's models is held; without a rent it never ends.
@@ -84,6 +96,8 @@ class World:
     orders: Sequence[Ordered] = ()
     offers: Callable[[Tool], tuple[Offer, ...]] = NO_TOOLS.offers
     told: Callable[[str], Reply | None] = _no_reply
+    kept: Callable[[str], str] = _no_text
+    keep: Callable[[Sequence[tuple[str, str]]], Awaitable[None]] = _unkept
     folders: Mapping[tuple[str, ...], str] = field(default_factory=dict[tuple[str, ...], str])
     lease: Lease = field(default_factory=Lease)
 

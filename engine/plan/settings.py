@@ -172,6 +172,7 @@ def _team(models: Models, team: Team) -> Iterator[tuple[str, Json]]:
     yield "execute", "none" if team.execute is None else team.execute.name
     yield "evaluate", _outside(models, team.evaluate, team.model)
     yield "claims", f"lease({team.lease:g}s)" if team.lease else "none"
+    yield "workspace", team.workspace
     yield "compat", team.compat or "none"
 
 

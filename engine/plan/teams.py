@@ -13,7 +13,9 @@ from podium.dsl.program import Ceo, Role, Team, Template
 from ..agent.act import DEFAULT_SYSTEM, cap_of
 from ..agent.calls import MOST_CALLS
 from ..agent.prompt import CLIP_BYTES_PER_TOKEN, FIT_BYTES_PER_TOKEN
+from ..bench import has_files
 from ..commons import BEST, POST_TOKENS, SHORT_TOKENS
+from ..team.asking import WORKSPACES
 from ..team.board import SYSTEM
 from ..team.ceo import ASSIGNMENT_TOKENS, DEFAULT_OUTPUT, DIRECTION_TOKENS, may_set, question
 from ..team.ceo import DEFAULT_SYSTEM as CEO_SYSTEM
@@ -269,6 +271,8 @@ class _Rounds:
             size = size.plus(_clipped(PERSONA_TOKENS))
         if self.flow.style == "work":
             size = size.plus(Size(0, _WORK, _WORK))
+            if has_files(role):
+                size = size.plus(known(WORKSPACES[self.flow.workspace]))
         return size
 
     def _scores(self) -> Size:

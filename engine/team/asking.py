@@ -1,13 +1,15 @@
 """What the members of a team are asked: their turns, their prompts, what each may know."""
 
 import math
+from collections.abc import Mapping
 
 import anyio
 
-from podium.dsl.program import Role, Slot, Template
+from podium.dsl.program import Role, Slot, Template, Workspace
 
 from ..agent import Turn, View, attempt_view, clip, prompt_tokens, render
 from ..agent.prompt import FIT_BYTES_PER_TOKEN
+from ..bench import has_files
 from ..call import Message
 from ..reduce import attempts_of
 from ..turns import turn_of
@@ -25,6 +27,19 @@ _WORK = (
     "All members work on this at the same time. Look at the board before you begin and now and then, and post what"
     " helps the others. Submit what you have as soon as it is of use."
 )
+
+WORKSPACES: Mapping[Workspace, str] = {
+    "private": "",
+    "shared": (
+        "All of you work in one folder: what one member changes, the others find there. Where two change the same"
+        " at the same time, the later one is told, and its change is not kept."
+    ),
+    "branches": (
+        "Your folder is a branch of your own. `submit` merges your files with what others have submitted. Where"
+        " they clash, nothing is submitted, and both texts stand in your file between marks, for you to mend."
+        " `pull` takes over what others have submitted."
+    ),
+}
 
 # What a digest may take: the beginnings of about the last twenty messages.
 _DIGEST_BYTES = 4000
@@ -92,7 +107,8 @@ def _personal(state: State, number: int, seat: int, phase: Phase) -> Personal:
 def _at_work(state: State, seat: int) -> str:
     """What a member that works beside others is told, and who it is, behind all that is the same for all."""
     size = len(seated(state.flow.members, state.settings.size))
-    return f"{_WORK} You are #{seat} of {size}."
+    files = WORKSPACES[state.flow.workspace] if has_files(state.roles[seat]) else ""
+    return " ".join(part for part in (_WORK, files, f"You are #{seat} of {size}.") if part)
 
 
 def _introduction(state: State, seat: int, view: View) -> list[str]:

@@ -37,7 +37,7 @@ from .cycle import closed, recruited
 from .lead import lead
 from .machine import Phase, accepted, consensus, phases, roles, seated
 from .state import LINE, State, note_end, told_by_others
-from .work import desk_of, over, raced
+from .work import desk_of, folder_of, joint_of, over, raced
 
 
 async def drive(flow: Team, value: Value, here: Here) -> Ended:
@@ -47,6 +47,7 @@ async def drive(flow: Team, value: Value, here: Here) -> Ended:
     state = State(flow, here, value, Settings(flow.size), roles(flow.members))
     if flow.style == "work":
         state.commons = commons_of(here, state.roles, flow.lease)
+        state.joint = joint_of(state)
     state.posts.extend(_given(value))
     why = await _cycles(state)
     return replace(_ended(state, why), rounds_left=flow.rounds * flow.cycles - state.rounds)
@@ -244,11 +245,18 @@ def _job(
         turn = replace(turn, urgency=int(len(phase.seats) == 1))  # then all others wait for it
         desk = desk_of(state, number, seat) if state.commons and phase.part == "solve" else None
         tools = () if state.commons and desk is None else role.tools
-        bench = bench_at(place, role, desk, files=place.files) if tools else None
-        attempt = await act(partial(ask_model, place), role, messages, turn, bench)
+        folder = None if desk is None else folder_of(state, number, seat)
+        bench = bench_at(place, role, desk, files=place.files, folder=folder) if tools else None
+        try:
+            attempt = await act(partial(ask_model, place), role, messages, turn, bench)
+        finally:
+            if folder is not None and bench is not None:
+                folder.joint.trees[seat] = bench.tree
         if desk is not None:
             desk.leave(place.address)
             state.winners |= {seat} if desk.won else set[int]()
+        elif state.joint is not None:  # it answers for the team
+            attempt = replace(attempt, tree=state.joint.answer(seat, number))
         if phase.part == "solve" and not state.submissions:
             state.provisional.append(attempt)  # should time run out before the team has submitted
             keep(place, attempt)

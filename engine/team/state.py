@@ -7,6 +7,7 @@ from podium.dsl.program import Role, Team
 from ..commons import Commons
 from ..condition import names
 from ..event import Said
+from ..joint import Joint
 from ..outcome import Exhausted
 from ..value import Attempt, Value
 from ..walk import Ended, Failure, Here
@@ -23,7 +24,8 @@ class State:
 
     standing: the solution that members judge and build on. stale: rounds since the best score rose.
     rounds: how many have begun. evaluation: what was said at the end of the last cycle.
-    commons: of a team at work. winners: seats that submitted what ends it. won: the round was ended by one.
+    commons: of a team at work. joint: its files, where members have a folder. winners: seats that submitted what
+    ends it. won: the round was ended by one.
     """
 
     flow: Team
@@ -45,6 +47,7 @@ class State:
     consensus: bool = False
     accepted: bool = False
     commons: Commons | None = None
+    joint: Joint | None = None
     winners: set[int] = field(default_factory=set[int])
     won: bool = False
     failures: list[Failure] = field(default_factory=list[Failure])

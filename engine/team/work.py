@@ -10,10 +10,13 @@ import anyio
 
 from podium.dsl.program import Condition, Team
 
+from ..bench import has_files
 from ..branches import Job
 from ..commons import Desk
 from ..condition import names
+from ..joint import Folder, Joint
 from ..outcome import Stopped
+from ..reduce import attempts_of, best
 from ..walk import Ended, Here, Race, node, skip
 from .board import Post
 from .state import State
@@ -26,6 +29,24 @@ def desk_of(state: State, number: int, seat: int) -> Desk:
     sees, last = (role.sees, role.last) if role.sees else (flow.sees, flow.last)
     last = last if sees == "last" else None
     return Desk(state.commons, seat, number, last, _rule(flow))
+
+
+def joint_of(state: State) -> Joint | None:
+    """The files of the team; None where no member has a folder. They begin with those of the best that came in."""
+    if not any(has_files(role) for role in state.roles.values()):
+        return None
+    assert state.commons is not None
+    given, here = attempts_of(state.value), state.here
+    if given and state.scores_visible:
+        given = (best(given, here.task.better),)
+    tree = next((attempt.tree for attempt in given), "")
+    return Joint(state.commons, state.flow.workspace, tree or here.files)
+
+
+def folder_of(state: State, number: int, seat: int) -> Folder | None:
+    """The seat's, in round number."""
+    has = state.joint is not None and has_files(state.roles[seat])
+    return Folder(state.joint, seat, number) if state.joint is not None and has else None
 
 
 def _rule(flow: Team) -> Condition | None:

@@ -174,8 +174,10 @@ class Flows:
     def _team(self, more: dict[str, s.Expr], room: Room) -> s.Expr:
         n = self.nouns
         if n.maybe(3):
-            kinds = [t.of(t.number(n.pick(1, 2)), n.member()) for _ in range(n.pick(1, 2))]
-            return t.call("team", members=t.listed(*kinds), **self._team_settings(), **more)
+            settings = self._team_settings()
+            who = [n.member(works="style" in settings) for _ in range(n.pick(1, 2))]
+            kinds = [t.of(t.number(n.pick(1, 2)), one) for one in who]
+            return t.call("team", members=t.listed(*kinds), **settings, **more)
         if n.maybe(8):
             bounds = {"rounds": t.number(n.pick(1, 2)), "cycles": t.number(n.pick(1, 2))}
             return t.call(
@@ -218,6 +220,8 @@ class Flows:
             settings["claims"] = t.call("lease", t.time(n.pick(5, 60)))
         if n.maybe(2):
             settings["turns"] = t.number(n.pick(2, 5))
+        if n.maybe(2):
+            settings["workspace"] = t.name(n.pick("private", "shared", "branches"))
         return settings
 
     def _cycles(self) -> dict[str, s.Expr]:

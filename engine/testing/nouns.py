@@ -135,9 +135,9 @@ class Nouns:
         """A role that takes a task."""
         return self._role(self.pick(*_AUTHORS, "worker"))
 
-    def member(self) -> s.Expr:
-        """A role for a seat in a team."""
-        return self._role(self.pick(*_MEMBERS))
+    def member(self, *, works: bool = False) -> s.Expr:
+        """A role for a seat in a team. works: it may have a folder."""
+        return self._role(self.pick(*_MEMBERS, *(("worker",) * 4 if works else ())))
 
     def _role(self, name: str) -> s.Expr:
         if name in _STANDARD:
@@ -267,7 +267,16 @@ class Nouns:
             call = self._call(kind)
             fields["verify"] = self.declare("verifier", "right", call) if shared else call
             self._rules(kind, fields)
+        if self.maybe(6):
+            fields |= self._kit()
         return self.declare("task", "hello", t.record(**fields))
+
+    def _kit(self) -> dict[str, s.Expr]:
+        """Files that agents with a folder begin with. Teams go about it as they say: some cannot be at work."""
+        self.files |= {"kit/a": "one\ntwo", "notes": "see a"}
+        self.allow += ["file:kit", "file:notes"]
+        several = t.listed(t.string("kit"), t.string("notes"))
+        return {"files": self.pick(t.string("kit"), several), "style": t.name("discuss")}
 
     def _rows(self) -> s.Expr:
         self.files["set.jsonl"] = ROWS

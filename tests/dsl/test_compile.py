@@ -434,21 +434,6 @@ run r { flow = solver  task = t }
     assert {"std.roles", "std.prelude", "issue.md"} <= set(names)
 
 
-# --- what does not run yet -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "flow_text",
-    [
-        "team(3, style = work, workspace = shared)",
-    ],
-)
-def test_what_is_checked_but_does_not_run_yet_is_told_at_the_run(flow_text: str) -> None:
-    text = f"{NOUNS}run r {{ flow = {flow_text}  task = sum }}"
-    assert [p.code for p in check(Source("x.team", text), LIBRARY) if p.code != "W603"] == []
-    assert {p.code for p in refused(text)} == {"E900"}
-
-
 # --- the sketch and the standard library -----------------------------------------------------------
 
 

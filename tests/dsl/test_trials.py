@@ -259,9 +259,3 @@ def test_dollars_cannot_be_promised_of_a_model_without_a_price() -> None:
     with pytest.raises(ProgramError) as caught:
         staged(PAID + "test t { flow = writer  at_most = [$2] }")
     assert [p.code for p in caught.value.problems] == ["E306"]
-
-
-def test_what_does_not_run_yet_is_not_tested_either() -> None:
-    with pytest.raises(ProgramError) as caught:
-        staged("test t { flow = team(3, style = work, workspace = shared)  task = sum }")
-    assert [p.code for p in caught.value.problems] == ["E900"]

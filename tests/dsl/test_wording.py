@@ -95,20 +95,6 @@ def test_the_name_that_was_meant_is_of_the_kind_that_is_wanted(text: str, help_:
 
 
 @pytest.mark.parametrize(
-    ("flow", "what"),
-    [
-        ("team(2, style = work, workspace = shared)", "`workspace = shared` of `team`"),
-    ],
-)
-def test_what_does_not_run_yet_is_named_with_its_value_and_its_owner(flow: str, what: str) -> None:
-    text = 'from std.flows import best_of\nrole r { prompt = "x"  tools = [shell] }' + RUN % flow
-    with pytest.raises(ProgramError) as caught:
-        compile_run(Source("x.team", text), MemoryLibrary(), Choice())
-    messages = [p.message for p in caught.value.problems]
-    assert f"{what} is checked but does not run yet" in messages
-
-
-@pytest.mark.parametrize(
     ("default_url", "asked"),
     [
         (None, "host:api.openai.com"),

@@ -29,12 +29,12 @@ SETTINGS = {
     "style": ["discuss", "work"],
     "turns": ["3"],
     "claims": ["lease(10m)"],
-    "workspace": ["shared"],
+    "workspace": ["private", "shared", "branches"],
 }
 EACH = [(name, value) for name, values in SETTINGS.items() for value in values]
 PAIRS = [pair for pair in combinations(EACH, 2) if pair[0][0] != pair[1][0]]
-# Settings that contradict each other, or ask for what is not there; not ready; a check of their own.
-REFUSED = {"E212", "E900", "E209", "E203", "E602"}
+# Settings that contradict each other, or ask for what is not there; a check of their own.
+REFUSED = {"E212", "E209", "E203", "E602"}
 TEXT = """
 from std.roles import solver, critic, evaluator
 model m {{ endpoint = openai("m", base_url = "http://127.0.0.1:1/v1")  context = 8k tokens  price = none }}
