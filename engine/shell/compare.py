@@ -33,7 +33,7 @@ from .output import columns, stdout_console
 from .reports import reject
 from .safe import safe_json, safe_line
 from .session import sole, tell, translated
-from .units import show_usd, usd
+from .units import counted, show_usd, usd
 
 if TYPE_CHECKING:
     from ..compare.judge import Comparison
@@ -237,7 +237,8 @@ def announced(design: Design, done: int) -> str:
     """What is about to run, and what it may cost, before anything does. done: runs that are in the store."""
     tasks, arms = len(design.arms[0].tasks), len(design.arms)
     runs = design.repeats * arms * tasks
-    said = f"{_many(runs, 'run')}: {_many(arms, 'arm')}, {_many(tasks, 'task')}, {_many(design.repeats, 'repeat')}"
+    repeats = counted(design.repeats, "repeat")
+    said = f"{counted(runs, 'run')}: {counted(arms, 'arm')}, {counted(tasks, 'task')}, {repeats}"
     if done == runs:
         return f"{said}; all are in the store, and cost nothing again."
     most = "its price is not known"
@@ -247,10 +248,6 @@ def announced(design: Design, done: int) -> str:
         most = f"{show_usd(whole if design.usd is None else min(whole, design.usd))} at most"
     there = f"{done} are in the store, {runs - done} are to run; " if done else ""
     return f"{said}; {there}{most}."
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _enough(

@@ -2,7 +2,6 @@
 
 import csv
 from collections.abc import Iterator, Sequence
-from html import escape
 from io import StringIO
 from math import isfinite, isnan
 
@@ -12,18 +11,14 @@ from ..compare.judge import Comparison
 from ..compare.pair_result import PairResult
 from ..compare.trial import Trial
 from ..stats import Interval
-from .safe import safe, safe_line
-from .units import show_count, show_seconds, show_usd
+from .page import document, markup, table, tag
+from .safe import safe_line
+from .units import counted, plural, show_count, show_seconds, show_usd
 
 HEADS = ("arm", "runs", "best", "interval", "dollars", "tokens", "calls", "time")
 _CSV = (
     "arm", "task", "repeat", "run", "outcome", "score", "unflagged", "failed", "usd", "tokens", "calls", "seconds",
 )  # fmt: skip
-_CSS = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse}td,th{padding:.2rem .8rem;border-bottom:1px solid #ccc;text-align:right}"
-    "td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto}"
-)
 
 
 def rows(found: Comparison) -> Iterator[tuple[str, ...]]:
@@ -66,11 +61,12 @@ def _remarks(arm: ArmResult) -> Iterator[str]:
     if arm.why:
         yield f"{name} has no interval: {arm.why}."
     if arm.failed:
-        yield f"{name}: {arm.failed} runs failed, which says nothing of it; they are left out."
+        yield f"{name}: {counted(arm.failed, 'run')} failed, which says nothing of it: left out."
     if arm.scored < arm.runs:
-        yield f"{name}: {arm.runs - arm.scored} runs ended without a score; they count as lost, not as 0."
+        yield f"{name}: {counted(arm.runs - arm.scored, 'run')} ended without a score: counted as lost, not as 0."
     if arm.flagged:
-        yield f"{name}: {arm.flagged} bests look like cheats; without them: {number(arm.best_unflagged)}."
+        look = f"{counted(arm.flagged, 'best')} {plural(arm.flagged, 'looks like a cheat', 'look like cheats')}"
+        yield f"{name}: {look}; without: {number(arm.best_unflagged)}."
 
 
 def _pair(pair: PairResult, found: Comparison) -> Iterator[str]:
@@ -114,18 +110,13 @@ def _cell(value: object) -> object:
 
 def as_html(title: str, found: Comparison, plots: Sequence[bytes]) -> str:
     """One page that needs nothing else: no script, no link. plots: as SVG."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads(found))
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in rows(found)
+    parts = (
+        tag("h1", title),
+        table(heads(found), rows(found)),
+        *(tag("p", line) for line in sentences(found)),
     )
-    said = "".join(f"<p>{escape(line)}</p>" for line in sentences(found))
-    drawn = "".join(_svg(plot) for plot in plots)
-    name = escape(safe(title))
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title><style>{_CSS}</style>'
-        f"<h1>{name}</h1><table><tr>{head}</tr>{body}</table>{said}{drawn}</html>\n"
-    )
+    drawn = (f'<div class="drawn">{_svg(plot)}</div>' for plot in plots)
+    return document(title, [*map(markup, parts), *drawn], styled=True)
 
 
 def heads(found: Comparison) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from .loading import Loaded
 from .output import columns, stdout_console
 from .safe import safe_line
 from .scale_runs import Found, Rival, arm_of, arms_of_sizes
-from .units import show_count, show_usd
+from .units import counted, plural, show_count, show_usd
 
 if TYPE_CHECKING:
     from ..compare.scaling import Observed
@@ -184,14 +184,14 @@ def proposed(question: Question, sizes: Sequence[int], runs: int) -> Iterator[st
     expected = runs * many * sum(costs.values())
     on = f" on each of {many} tasks" if many > 1 else ""
     yield (
-        f"A pilot of {runs} runs at each of the sizes {', '.join(map(str, sizes))}{on} is expected to take "
-        f"{question.shown(expected)}, {question.shown(most)} at most; --pilot runs it."
+        f"A pilot of {counted(runs, 'run')} at each of the sizes {', '.join(map(str, sizes))}{on} "
+        f"is expected to take {question.shown(expected)}, {question.shown(most)} at most; --pilot runs it."
     )
     yield _worth_it(question, expected, sizes, runs)
     default = default_split(costs, question.budget / many)
     if default is not None:
         each = " for each task" if many > 1 else ""
-        yield f"The default, by planned prices: {default[0]} teams of {default[1]}{each}."
+        yield f"The default, by planned prices: {counted(default[0], 'team')} of {default[1]}{each}."
 
 
 def _worth_it(question: Question, expected: float, sizes: Sequence[int], runs: int) -> str:
@@ -243,7 +243,8 @@ def _told(
         yield f"{name} is {what}."
         return
     yield (
-        f"{runs} runs of one agent of {name} are expected to take {question.shown(runs * cost[0])}, "
+        f"{counted(runs, 'run')} of one agent of {name} {plural(runs, 'is', 'are')} "
+        f"expected to take {question.shown(runs * cost[0])}, "
         f"{question.shown(runs * cost[1])} at most; --pilot runs them too. "
         f"The budget buys about {question.budget / cost[0]:.3g} of them{' for each task' if many > 1 else ''}."
     )
@@ -258,25 +259,26 @@ def _advice(
     sign, best, default = question.sign, here[0].best, here[0].default
     each = f" for each of {seen.tasks} tasks" if seen.tasks > 1 else ""
     yield (
-        f"Best split of {question.shown(question.budget)}: {best.teams} teams of {best.size}{each}, "
+        f"Best split of {question.shown(question.budget)}: {counted(best.teams, 'team')} of {best.size}{each}, "
         f"expected best {sign * best.score:.4g}; the chance that no other is better is {best.chance:.0%}."
     )
     yield (
         "That is the default: no other size is sure enough to be better."
         if best == default
-        else f"The default, {default.teams} teams of {default.size}, is expected to lose "
+        else f"The default, {counted(default.teams, 'team')} of {default.size}, is expected to lose "
         f"{best.score - default.score:.3g} against it."
     )
     yield f"Sizes that lose less than a tenth of a team's spread: {', '.join(map(str, here[0].flat))}."
     far = there[0].best
     low, high = sorted((sign * far.low, sign * far.high))
     yield (
-        f"Ten times the budget: {far.teams} teams of {far.size}{each}, expected best "
+        f"Ten times the budget: {counted(far.teams, 'team')} of {far.size}{each}, expected best "
         f"{sign * far.score:.4g} ({low:.4g} to {high:.4g})."
     )
     if seen.tasks > 1:
         yield from _of_each(question, seen, here)
-    yield f"From {', '.join(f'{count} runs of size {m}' for m, count in seen.runs().items())}."
+    ran = (f"{counted(count, 'run')} of size {m}" for m, count in seen.runs().items())
+    yield f"From {', '.join(ran)}."
     if not seen.are_bounded and max(far.high, here[0].best.high) > seen.best():
         yield (
             f"What scores can be at most is not known: what is foretold beyond the best seen, "
@@ -289,8 +291,9 @@ def _of_each(question: Question, seen: "Observed", here: "Sequence[Splits]") -> 
     for name, one in zip(seen.scores, here[1:], strict=True):
         low, high = sorted((question.sign * one.best.low, question.sign * one.best.high))
         yield (
-            f"  {safe_line(name, 40)}: {one.best.teams} teams of {one.best.size}, expected best "
+            f"  {safe_line(name, 40)}: {counted(one.best.teams, 'team')} of {one.best.size}, expected best "
             f"{question.sign * one.best.score:.4g} ({low:.4g} to {high:.4g})"
         )
     if len(seen.scores) < seen.tasks:
-        yield f"  {seen.tasks - len(seen.scores)} tasks have no run."
+        without = seen.tasks - len(seen.scores)
+        yield f"  {counted(without, 'task')} {plural(without, 'has', 'have')} no run."

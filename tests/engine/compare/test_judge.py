@@ -70,7 +70,7 @@ def test_suspected_bests_are_counted_and_left_out_beside() -> None:
     arm = found.arms[0]
     assert arm.flagged == 1
     assert arm.best > 1 > arm.best_unflagged
-    assert any("look like cheats" in line for line in sentences(found))
+    assert any("1 best looks like a cheat" in line for line in sentences(found))
 
 
 def test_the_front_has_no_arm_that_another_beats_for_less() -> None:
@@ -93,3 +93,13 @@ def test_names_are_text_in_a_page_and_no_formula_in_a_sheet() -> None:
     assert "<script" not in page
     assert "=1&lt;script&gt;" in page
     assert as_csv(both).splitlines()[1].startswith("'=1<script>")
+
+
+def test_a_page_has_the_frame_of_all_pages_and_lets_nothing_be_run_or_loaded() -> None:
+    page = as_html(
+        "a and b",
+        compare([*trials("a", LOW), *trials("b", HIGH)], ["a", "b"]),
+        [b"<?xml?><svg></svg>"],
+    )
+    assert "default-src 'none'" in page
+    assert '<div class="drawn"><svg></svg></div>' in page
