@@ -39,7 +39,7 @@ def headline(folded: Fold) -> str:
         words += ", not passed"
     if ended.reason:
         words += f" ({safe_line(_in_words(ended.reason), 300)})"
-    if ended.score is not None:
+    if ended.score is not None and not mixed(folded):
         words += f", score {ended.score:.6g}"
     return f"{words}, after {show_seconds(ended.seconds)}"
 
@@ -173,7 +173,7 @@ def failure_lines(folded: Fold) -> tuple[str, ...]:
 def against_baseline(folded: Fold) -> str:
     """What there was to beat and what the run made of it; empty where there was nothing."""
     baseline = folded.baseline
-    if baseline is None:
+    if baseline is None or (baseline.tasks > 1 and mixed(folded)):
         return ""
     best = folded.ended if folded.ended is not None else folded.best
     mine = "none" if best is None else _worth(best.score, passed=best.passed)
@@ -191,9 +191,16 @@ def problems(folded: Fold) -> str:
     passed = sum(one.passed is True for one in tasks)
     scores = [one.score for one in tasks if one.score is not None]
     mean = f", mean score {fmean(scores):.4g} over {len(scores)}" if scores else ""
+    mean = ", whose scores are of several scales" if mixed(folded) else mean
     open_ = sum(one.outcome in ("paused", "cancelled") for one in tasks)
     left = f", {open_} not done" if open_ else ""
     return f"Problems: {passed} of {len(tasks)} passed{mean}{left}."
+
+
+def mixed(folded: Fold) -> bool:
+    """Whether a mean of the tasks' scores says nothing: they have several verifiers, not all from 0 to 1."""
+    scores = (one.score for one in folded.tasks.values() if one.score is not None)
+    return len(folded.verifiers) > 1 and not all(0 <= score <= 1 for score in scores)
 
 
 def suspicions(folded: Fold) -> tuple[str, ...]:
@@ -242,8 +249,10 @@ def _worth(score: float | None, *, passed: bool | None) -> str:
 def one_agent(folded: Fold) -> str:
     """The mean and spread (standard deviation) of the scores that single agents' attempts got.
 
-    Empty in a run that scored none and had no team.
+    Empty in a run that scored none and had no team, and where scores are of several scales.
     """
+    if mixed(folded):
+        return ""
     scores = single_scores(folded)
     match len(scores):
         case 0 if not _teams(folded):

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from podium.engine.call import Usage
 from podium.engine.event import (
     CallAnswered,
@@ -15,6 +17,7 @@ from podium.engine.event import (
     RunStarted,
     Scored,
     Stamped,
+    TaskEnded,
 )
 from podium.engine.fold import Fold
 from podium.engine.ledger import Amount
@@ -24,6 +27,7 @@ from podium.engine.shell.summary import (
     headline,
     one_agent,
     price_table,
+    problems,
     single_scores,
     what_next,
 )
@@ -144,6 +148,31 @@ def test_the_scores_of_a_verifier_that_a_step_names_are_not_mixed_with_the_tasks
     for number, event in enumerate([NodeStarted("main/x", "agent", "x"), *judged]):
         fold.add(Stamped(number, 0.0, event))
     assert single_scores(fold) == [9.0]
+
+
+@pytest.mark.parametrize(
+    ("verifiers", "second", "told"),
+    [
+        ({"golf"}, 70.0, "mean score 35.5 over 2"),
+        ({"golf", "exact"}, 0.5, "mean score 0.75 over 2"),
+        ({"golf", "exact"}, 70.0, "whose scores are of several scales"),
+    ],
+)
+def test_scores_of_several_scales_have_no_mean(
+    verifiers: set[str], second: float, told: str
+) -> None:
+    fold = Fold(verifiers=frozenset(verifiers))
+    names = sorted(verifiers) * 2
+    events: list[Event] = []
+    for score, name in zip((1.0, second), names, strict=False):
+        at = f"main/{len(events)}.row"
+        events.append(NodeStarted(f"{at}/a", "agent", "a"))
+        events.append(Scored(f"{at}/a", name, score, True))
+        events.append(TaskEnded(at, "t", "passed", "", "x", score, True))
+    for number, event in enumerate(events):
+        fold.add(Stamped(number, 0.0, event))
+    assert problems(fold) == f"Problems: 2 of 2 passed, {told}."
+    assert bool(one_agent(fold)) is ("mean" in told)
 
 
 def test_one_score_has_no_spread_and_none_is_said_plainly() -> None:
