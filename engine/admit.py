@@ -52,6 +52,7 @@ class Waiting:
     group: str = ""
     prefix: int = 0
     marks: tuple[int, ...] = ()
+    homes: tuple[int, ...] = ()
     follows: int = 0
     avoid: Replica | None = None
     outcome: "Grant | Exception | None" = None
@@ -76,7 +77,7 @@ class Waiting:
 
     @property
     def wish(self) -> Wish:
-        return Wish(self.pool, self.group, self.tokens, self.prefix, self.avoid)
+        return Wish(self.pool, self.group or self.path[-1], self.tokens, self.prefix, self.avoid)
 
     @property
     def service(self) -> int:
@@ -142,8 +143,9 @@ class Queue:
     turn: Callable[[], None] = lambda: None
     count: int = 0
 
-    def arrive(self, call: Call, amount: Amount | None) -> Waiting:
-        """Have call wait for a slot, and for amount where it costs something; `admit` then decides."""
+    def arrive(self, call: Call, amount: Amount | None, avoid: Replica | None = None) -> Waiting:
+        """Have call wait for a slot, and for amount where it costs something; `admit` then decides. avoid: where
+        it failed last."""
         self.count += 1
         match call:
             case ModelCall():
@@ -159,7 +161,9 @@ class Queue:
         path = (*self._above(call.account), *((f"team {group}", node) if group else (node,)))
         prefix = prefix_of(call) if self.fleet.shares(pool) else 0
         marks = marks_of(call, path[0]) if self.fleet.leads(pool) else ()
-        waiting = Waiting(self.count, pool, path, call.account, amount, group, prefix, marks)
+        waiting = Waiting(
+            self.count, pool, path, call.account, amount, group, prefix, marks, avoid=avoid
+        )
         # As in `fair`: no credit for time in which an account did not wait.
         self.served[path[0]] = max(self.served_to(waiting), self.level)
         self.stand(waiting)
@@ -177,6 +181,8 @@ class Queue:
         """Have waiting in its pool."""
         if waiting.pool not in self.pools:
             self.pools[waiting.pool] = Turns[Waiting]()
+        if waiting.prefix:
+            waiting.homes = self.fleet.homes(waiting.wish)
         self.pools[waiting.pool].add(waiting)
         self.busy[waiting.pool] = None
 
@@ -296,15 +302,16 @@ def _fill(queue: Queue, now: float, decided: list[Waiting]) -> None:
     """Give free slots away, one by one, each to the pool whose next account was served least."""
     heads: list[tuple[float, Waiting]] = []
     for name in tuple(queue.busy):
-        _line_up(queue, name, heads)
+        _line_up(queue, name, now, heads)
     while heads:
         head = heappop(heads)[1]
         if _give(queue, head, now, decided):
-            _line_up(queue, head.pool, heads)
+            _line_up(queue, head.pool, now, heads)
 
 
-def _line_up(queue: Queue, name: str, heads: list[tuple[float, Waiting]]) -> None:
-    head = queue.pools[name].first()
+def _line_up(queue: Queue, name: str, now: float, heads: list[tuple[float, Waiting]]) -> None:
+    places = None if name in queue.judges else queue.fleet.places(name, now)
+    head = queue.pools[name].first(places)
     if head is None:
         del queue.busy[name]
         queue.tidy(name)
@@ -405,8 +412,11 @@ def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]
     else:
         replica = queue.fleet.place(waiting.wish, now)
         assert replica is not None, "has_place was asked in the same step"
+        cache = queue.fleet.cache_of(replica)
+        if waiting.team:
+            queue.pools[waiting.pool].moved(waiting, cache)
         if waiting.marks:
-            led = queue.leads.go(queue.fleet.cache_of(replica), waiting.marks, now)
+            led = queue.leads.go(cache, waiting.marks, now)
     queue.serve(waiting, waiting.service)
     waiting.outcome = Grant(waiting, replica, found, queue, queue.turn, led)
     decided.append(waiting)
@@ -451,8 +461,7 @@ class Admission:
         Raises BudgetExhausted where the amount can never fit, CallError where the model's endpoints
         are closed, Outage. Cancelled, it leaves nothing behind.
         """
-        waiting = self._queue.arrive(call, amount)
-        waiting.avoid = avoid
+        waiting = self._queue.arrive(call, amount, avoid)
         self._waiting[waiting] = None
         # Behind another one it has to wait, as that one does; nothing else is there to decide.
         if self._queue.pools[waiting.pool].first() is waiting:

@@ -6,22 +6,28 @@ does not wait behind the hundred agents of another. Nobody saves up turns.
 
 A team's turn is all of it that waits: whoever of a round is left behind holds up the whole team at its end, while
 teams that take turns call by call come to their last rounds together, and then leave slots idle. What the turn
-took counts for the team's service, so the next one is for the team that was served least. Pure.
+took counts for the team's service, so the next one is for the team that was served least.
+
+Within a run a place that is free goes to one who is at home there before one who is at home elsewhere, at a place
+that is taken now but not for long: else whoever is next would drive the others out of their caches whenever all
+have more to do than they can. Nobody is passed over for long. Pure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from typing import Any, Generic, Protocol, TypeVar
+from heapq import heapify, heappop, heappush
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 # Members of a group whose service is remembered though they wait for nothing.
 REMEMBERED = 1_000
+# How often running one who is at home elsewhere may be passed over: some rounds of all replicas there are.
+PASSES = 64
 
 
 class Waiter(Protocol):
     """path: who shares turns with whom. team: the name in it of the group whose turn is all of it that waits; "":
     there is none. order: the later it came, the higher; also where it comes back. live: still waits. Those of one
-    path are ordered by `<`.
+    path are ordered by `<`. homes: the places that it, or its team, should rather go to; none: any will do.
 
     No path is the beginning of another.
     """
@@ -36,12 +42,22 @@ class Waiter(Protocol):
     def order(self) -> int: ...
 
     @property
+    def homes(self) -> tuple[int, ...]: ...
+
+    @property
     def live(self) -> bool: ...
 
     def __lt__(self, other: Any, /) -> bool: ...
 
 
 W = TypeVar("W", bound=Waiter)
+
+
+class Places(NamedTuple):
+    """free: those where one more may go now. open: those where calls go at all."""
+
+    free: Collection[int]
+    open: Collection[int]
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +70,9 @@ class Group(Generic[W]):
 
     turn: of a team, how many turns it has had; its last one is for those who came up to the order last. Below it
     the turn in the heap is the one that a member waits for; beside it 0 is a team whose turn it is, 1 all others.
+
+    homes: as of Waiter. at: the heap once more, of those who are at home at a place. passed: how often running
+    another one went than the first in the heap.
     """
 
     service: float = 0.0
@@ -67,6 +86,11 @@ class Group(Generic[W]):
     queue: list[W] = field(default_factory=list[W])
     turn: int = 0
     last: int = -1
+    homes: tuple[int, ...] = ()
+    at: "dict[int, list[tuple[int, float, int, Group[W]]]]" = field(
+        default_factory=lambda: dict[int, list[tuple[int, float, int, Group[W]]]]()
+    )
+    passed: int = 0
 
     def prune(self) -> None:
         """Forget members that do not wait, the oldest first, as there are too many: they come back level."""
@@ -76,6 +100,9 @@ class Group(Generic[W]):
         self.most = 2 * max(REMEMBERED, len(self.members))
 
 
+Entry = tuple[int, float, int, Group[W]]
+
+
 @dataclass(slots=True, eq=False)
 class Turns(Generic[W]):
     """What waits. Every operation costs the depth of the paths and the logarithm of the groups' sizes."""
@@ -83,10 +110,12 @@ class Turns(Generic[W]):
     root: Group[W] = field(default_factory=Group[W])
     count: int = 0
     newest: int = -1
+    _way: list[tuple[Group[W], Entry[W]]] = field(default_factory=list[tuple[Group[W], Entry[W]]])
 
     def add(self, waiting: W) -> None:
         self.newest = max(self.newest, waiting.order)
         group, turn, late = self.root, 0, True
+        dweller = waiting.team or waiting.path[-1]
         for name in waiting.path:
             member = group.members.get(name)
             if member is None:
@@ -96,54 +125,70 @@ class Turns(Generic[W]):
             if not member.entry:
                 # A newcomer starts level with who is served now: no credit for time in which it did not wait.
                 member.service = max(member.service, group.now)
+            if name == dweller:
+                member.homes = waiting.homes
             if not member.entry or not late:
                 self._enter(group, member, turn + late)
             group, turn = member, member.turn
         heappush(group.queue, waiting)
 
-    def first(self) -> W | None:
-        """The next one, left in place."""
-        return self._first(self.root)
+    def first(self, places: Places | None = None) -> W | None:
+        """The next one, left in place. places: where it matters who goes where."""
+        self._way.clear()
+        return self._first(self.root, places, self._way)
 
-    def _first(self, group: Group[W]) -> W | None:
-        above: list[Group[W]] = []
+    def _first(
+        self, group: Group[W], places: Places | None, way: list[tuple[Group[W], Entry[W]]]
+    ) -> W | None:
+        """way: has the groups below which it was found, each with the entry of its member."""
         while True:
-            queue, heap = group.queue, group.heap
+            queue = group.queue
             while queue and not queue[0].live:
                 heappop(queue)
             if queue:
                 return queue[0]
-            while heap and heap[0][3].entry != heap[0][2]:
-                heappop(heap)
-            if heap:
-                above.append(group)
-                group = heap[0][3]
-            elif not above:
+            entry = _top(group.heap)
+            if entry is not None:
+                if places is not None and group.at:
+                    entry = _near(group, entry, places)
+                way.append((group, entry))
+                group = entry[3]
+            elif not way:
                 return None
-            else:  # nobody below it waits: it is the first in the heap above
+            else:  # nobody below it waits: it is out of the heap above
                 group.entry = 0
-                group = above.pop()
+                group = way.pop()[0]
 
     def pop(self) -> None:
-        """Take out what `first` gave."""
-        way: list[tuple[Group[W], Group[W]]] = []
-        group = self.root
-        while group.heap:
-            turn, service, _, member = group.heap[0]
+        """Take out what `first` gave last."""
+        for group, entry in self._way:
+            if entry is not group.heap[0]:
+                group.passed += 1
+                continue
+            turn, service, _, _ = entry
+            group.passed = 0
             if turn:
                 group.now = max(group.now, service)
-            way.append((group, member))
-            group = member
-        taken = heappop(group.queue)
+        taken = heappop(self._way[-1][1][3].queue)
         if taken.team:
-            team = way[taken.path.index(taken.team)][1]
+            team = self._way[taken.path.index(taken.team)][1][3]
             if team.last < taken.order:
                 team.turn, team.last = team.turn + 1, self.newest
-        for above, member in reversed(way):
-            if member.queue or member.heap:
+        for _, (_, _, _, member) in reversed(self._way):
+            if member.queue or _top(member.heap) is not None:
                 break
-            heappop(above.heap)
             member.entry = 0
+        self._way.clear()
+
+    def moved(self, waiting: W, home: int) -> None:
+        """waiting was taken out, and its team is at home there now."""
+        group = self.root
+        for name in waiting.path:
+            if name not in group.members:
+                return
+            group = group.members[name]
+            if name == waiting.team:
+                group.homes = (home,)
 
     def serve(self, path: Sequence[str], tokens: int) -> None:
         """Who is at path was served tokens more; less than 0 where it was promised more than it used."""
@@ -159,7 +204,7 @@ class Turns(Generic[W]):
         for group, member, last in reversed(way):
             member.service += tokens
             if member.entry:
-                head = self._first(member) if last >= 0 else None
+                head = self._first(member, None, []) if last >= 0 else None
                 late = head is None or head.order > last
                 self._enter(group, member, group.turn + late)
             if len(group.members) > group.most:
@@ -173,11 +218,38 @@ class Turns(Generic[W]):
                 return
             group = group.members[name]
         member = group.members.get(path[-1])
-        if member is not None and self._first(member) is None:
+        if member is not None and self._first(member, None, []) is None:
             member.entry = 0
             del group.members[path[-1]]
 
     def _enter(self, group: Group[W], member: Group[W], turn: int) -> None:
         self.count += 1
         member.entry = self.count
-        heappush(group.heap, (turn, member.service, self.count, member))
+        entry = (turn, member.service, self.count, member)
+        heappush(group.heap, entry)
+        for home in member.homes:
+            heap = group.at.setdefault(home, [])
+            heappush(heap, entry)
+            if (
+                len(heap) > 2 * len(group.members) + REMEMBERED
+            ):  # a place where nobody goes any more
+                heap[:] = [one for one in heap if one[3].entry == one[2]]
+                heapify(heap)
+
+
+def _top(heap: "list[Entry[W]]") -> "Entry[W] | None":
+    """The first entry, once the stale ones before it are gone."""
+    while heap and heap[0][3].entry != heap[0][2]:
+        heappop(heap)
+    return heap[0] if heap else None
+
+
+def _near(group: Group[W], first: "Entry[W]", places: Places) -> "Entry[W]":
+    """Who of group goes to one of the free places: first, unless its home is taken and another one is at home
+    there."""
+    homes = first[3].homes
+    taken = any(home in places.open for home in homes) and not any(h in places.free for h in homes)
+    if not taken or group.passed >= PASSES:
+        return first
+    tops = (_top(group.at[place]) for place in places.free if place in group.at)
+    return min((top for top in tops if top is not None), default=first)

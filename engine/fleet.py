@@ -18,6 +18,7 @@ from podium.dsl.model import Limits
 
 from .call import CallError, Outage, Replica
 from .clients.gauges import Load
+from .fair import Places
 from .placing import Homes, choose, mark, may_keep, share_of
 from .quick import quick
 from .rates import Window
@@ -29,9 +30,9 @@ GROUPS = 50_000
 
 @quick(frozen=True, slots=True)
 class Wish:
-    """What a call to model wants of a replica. tokens: at most so many. group: of calls that belong on one
-    replica, "" where it is alone. prefix: of its prompt, 0 where that is shared with nobody. avoid: where it
-    failed last."""
+    """What a call to model wants of a replica. tokens: at most so many. group: its team, or its agent, whose calls
+    belong on one replica; "" where it is alone. prefix: of its prompt, 0 where that is shared with nobody. avoid:
+    where it failed last."""
 
     model: str
     group: str
@@ -188,6 +189,29 @@ class Fleet:
         pool = self._pools.get(model)
         return pool is not None and pool.leads
 
+    def homes(self, wish: Wish) -> tuple[int, ...]:
+        """The caches that a call had better go to: its group's last replica's, else all that have its prefix, and
+        after a failure those of other endpoints."""
+        if wish.avoid is not None:
+            site = self._spots[wish.avoid].site
+            return tuple(s.cache for s in self._pools[wish.model].spots if s.site is not site)
+        last = self._groups.get((wish.model, wish.group))
+        if last is not None:
+            return (last.cache,)
+        caches = [spot.cache for spot in self._pools[wish.model].spots]
+        return tuple(cache for cache in caches if (cache, wish.prefix) in self._homes.used)
+
+    def places(self, model: str, now: float) -> Places | None:
+        """The caches of model's replicas, where it matters which call is next: only some of them have room."""
+        pool = self._pools.get(model)
+        if pool is None or len(pool.spots) == 1:
+            return None
+        opened = [s for s in pool.spots if not s.drained and s.site.opens_at(now) <= now]
+        free = [spot for spot in opened if spot.free]
+        if not free or len(free) == len(opened):
+            return None
+        return Places({spot.cache for spot in free}, {spot.cache for spot in opened})
+
     def where(self, wish: Wish, now: float) -> Spot | None:
         """Where a call goes; None where it can go nowhere now.
 
@@ -210,7 +234,7 @@ class Fleet:
             return None
         spot.seats.taken += 1
         spot.site.enter(now, self._chance)
-        if wish.group:
+        if wish.group and len(pool.spots) > 1:
             key = (wish.model, wish.group)
             self._groups[key] = spot
             self._groups.move_to_end(key)

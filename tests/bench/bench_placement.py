@@ -2,9 +2,10 @@
 
 Simulated servers in virtual time; each replica's cache keeps whole blocks of prompts from the first of the reply
 on, and the least recently used ones go. First: attempts of teams at tasks some of which are far more often chosen
-than others. Read again is what some replica had in its cache, or had read before, and was read all the same;
-uneven is the busiest replica's work over the mean. Then: what it takes until replies begin to ten calls that come
-at once with the same beginning. Run by hand:
+than others, by so few teams at once that slots are free, and by twice as many as there are slots. Read again is
+what some replica had in its cache, or had read before, and was read all the same; uneven is the busiest replica's
+work over the mean. Then: what it takes until replies begin to ten calls that come at once with the same beginning.
+Run by hand:
 
     python tests/bench/bench_placement.py
 """
@@ -30,7 +31,7 @@ from podium.engine.testing.fleet import BYTES_PER_TOKEN
 TASKS, ATTEMPTS, MEMBERS, TURNS = 40, 12, 3, 3
 STATEMENT, REPLY = 4000, 200  # tokens
 BLOCK, CACHE = 64, 200_000  # tokens
-SLOTS, TEAMS = 16, 10  # of each replica
+SLOTS, FEW, MANY = 16, 10, 32  # of each replica: slots, and attempts at once
 MODEL = Model("m", (Endpoint("openai", "m"),))
 
 
@@ -92,13 +93,13 @@ def chosen() -> list[int]:
     return random.Random(1).choices(range(TASKS), weights, k=TASKS * ATTEMPTS)
 
 
-async def attempts(made: Fleet, servers: Cached) -> float:
+async def attempts(made: Fleet, servers: Cached, at_once: int) -> float:
     ledger = Ledger()
     ledger.open("run", Limit())
     replicas = await servers.probe(MODEL)
     made.add("m", replicas, tells_begun=servers.tells_begun)
     door = Admission(ledger, made)
-    begin = anyio.Semaphore(TEAMS * len(replicas))
+    begin = anyio.Semaphore(at_once * len(replicas))
 
     async def turn(call: ModelCall) -> None:
         grant = await door.enter(call, Amount(), lambda why, seconds: None)
@@ -128,19 +129,19 @@ async def attempts(made: Fleet, servers: Cached) -> float:
     return anyio.current_time()
 
 
-def placement(replicas: int) -> None:
+def placement(replicas: int, at_once: int) -> None:
     found: list[tuple[int, float, float]] = []
     for kind, leads in ((Anywhere, False), (Fleet, False), (Fleet, True)):
         server = Server(replicas=replicas, slots=SLOTS)
         servers = Cached(
             lambda _: Speech("x" * REPLY * BYTES_PER_TOKEN), {"": server}, tells_begun=leads
         )
-        took = in_virtual_time(partial(attempts, kind(random.Random(0)), servers))
+        took = in_virtual_time(partial(attempts, kind(random.Random(0)), servers, at_once))
         uneven = max(servers.work.values()) * replicas / servers.work.total()
         found.append((servers.again * BLOCK, uneven, took))
     again, uneven, took = zip(*found, strict=True)
     print(
-        f"{replicas:8}  " + " ".join(f"{tokens / 1e6:7.2f}" for tokens in again),
+        f"{replicas:8} {at_once:8}  " + " ".join(f"{tokens / 1e6:7.2f}" for tokens in again),
         f" {again[0] / max(1, again[1]):6.1f} {again[0] / max(1, again[2]):6.1f}  ",
         " ".join(f"{one:6.2f}" for one in uneven),
         " ".join(f"{one:7.0f}" for one in took),
@@ -188,12 +189,14 @@ def leaders(tokens: int) -> None:
 
 if __name__ == "__main__":
     print("off: the least busy replica; on: placement; led: and leaders first")
-    print("replicas     again, M tokens      times fewer          uneven             seconds")
     print(
-        "              off      on     led     on    led       off     on    led     off      on     led"
+        "replicas  at once     again, M tokens      times fewer          uneven             seconds"
     )
-    for count in (1, 2, 4, 8, 16):
-        placement(count)
+    print(
+        "                       off      on     led     on    led       off     on    led     off      on     led"
+    )
+    for count, each in (*((n, FEW) for n in (1, 2, 4, 8, 16)), *((n, MANY) for n in (2, 4, 8))):
+        placement(count, each)
     print("\nten calls at once  again, tokens       seconds until replies begin")
     print("  shared       off       led       off       led")
     for shared in (250, 500, 1000, 2000, 4000, 16_000):

@@ -1,10 +1,13 @@
-"""Prompt tokens that a real server read from its cache, with placement on and off: `parallel(8)` of `team(4)`.
+"""Prompt tokens that a real server read from its cache, with placement on and off.
 
-On the embedded model's own server, whose slots are replicas with a cache each. Run by hand:
+On the embedded model's own server, whose slots are replicas. First: `parallel(8)` of `team(4)`. Then: attempts of
+agents at tasks, some of which are far more often chosen than others, twice as many at once as there are slots;
+read again is what was neither in a cache nor new. Run by hand, some minutes:
 
     python tests/bench/bench_prefix.py
 """
 
+import os
 import random
 import tempfile
 import time
@@ -14,11 +17,16 @@ from typing import NamedTuple
 
 import anyio
 
+from podium.dsl.model import Endpoint, Model
 from podium.dsl.program import Program
 from podium.dsl.source import Source
 from podium.engine import Engine, access
 from podium.engine.admit import Admission
+from podium.engine.call import Message, ModelCall, Usage
+from podium.engine.clients.http import HttpClient
+from podium.engine.fair import Places
 from podium.engine.fleet import Fleet, Spot, Wish
+from podium.engine.ledger import NOTHING, Amount, Ledger, Limit
 from podium.engine.library import DiskLibrary, allowance
 from podium.engine.request import Request, compiled
 
@@ -66,6 +74,9 @@ class Anywhere(Fleet):
 
     def where(self, wish: Wish, now: float) -> Spot | None:
         return super().where(replace(wish, group="", prefix=0), now)
+
+    def places(self, model: str, now: float) -> Places | None:
+        return None
 
 
 def text(endpoints: str, *, words: int, reply: int, teams: int, size: int, rounds: int = 2) -> str:
@@ -117,13 +128,66 @@ async def both(source: str) -> dict[str, Measured]:
     }
 
 
+TASKS, ATTEMPTS, TURNS, AT_ONCE = 8, 16, 3, 8
+
+
+def words(name: str, count: int) -> str:
+    return " ".join(random.Random(name).choices(("sea", "wind", "lamp", "rope", "cat"), k=count))
+
+
+async def skewed(fleet: type[Fleet]) -> str:
+    """How many tokens the attempts read, had from a cache, and read again, and the seconds they took."""
+    ledger, made, begin = Ledger(), fleet(random.Random(0)), anyio.Semaphore(AT_ONCE)
+    ledger.open("run", Limit())
+    door = Admission(ledger, made)
+    used: dict[int, list[Usage]] = {}
+    chosen = random.Random(1).choices(
+        range(TASKS), [1 / n for n in range(1, TASKS + 1)], k=ATTEMPTS
+    )
+
+    async def attempt(client: HttpClient, number: int, task: int) -> None:
+        said = [
+            Message("system", words("role", 40)),
+            Message("user", words(f"task {task}", 250)),
+        ]
+        for turn in range(TURNS):
+            call = ModelCall(f"run/{number}.agent/t{turn}/c1", "run", "m", tuple(said), 8)
+            grant = await door.enter(call, Amount(), lambda why, seconds: None)
+            assert grant.replica is not None
+            reply = await client.send(call, grant.replica, call.address)
+            made.answered(grant.replica, anyio.current_time())
+            grant.leave()
+            grant.settle(NOTHING)
+            used.setdefault(number, []).append(reply.usage)
+            # Not what it said: both ways shall read the same.
+            said += [Message("assistant", words(call.address, 10)), Message("user", "Go on.")]
+
+    async def in_turn(client: HttpClient, number: int, task: int) -> None:
+        async with begin:
+            await attempt(client, number, task)
+
+    async with HttpClient(os.environ) as client:
+        made.add("m", await client.probe(Model("m", (Endpoint("local", ""),))))
+        began = time.monotonic()
+        async with anyio.create_task_group() as tasks:
+            for number, task in enumerate(chosen):
+                tasks.start_soon(in_turn, client, number, task)
+        seconds = time.monotonic() - began
+    usages = [usage for turns in used.values() for usage in turns]
+    read, cached = sum(u.input for u in usages), sum(u.cached for u in usages)
+    first = {task: used[number][0].input for number, task in enumerate(chosen)}
+    new = sum(first.values()) + sum(turns[-1].input - turns[0].input for turns in used.values())
+    return f"{len(usages):6} {seconds:8.1f} {read:9} {cached:9} {read - cached - new:9}"
+
+
 def main() -> None:
     found = anyio.run(both, text("local()", words=150, reply=8, teams=8, size=4, rounds=1))
     print(HEAD)
     for name, measured in found.items():
         print(f"{name:9} {measured.told()}")
-    off, on = (one.read - one.cached for one in found.values())
-    print(f"read again with placement: {off / max(1, on):.1f} times fewer tokens")
+    print("\nskewed     calls  seconds      read    cached     again")
+    for name, kind in (("off", Anywhere), ("on", Fleet)):
+        print(f"{name:9} {anyio.run(skewed, kind)}", flush=True)
 
 
 if __name__ == "__main__":

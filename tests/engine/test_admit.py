@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import pytest
@@ -68,6 +68,32 @@ async def test_the_pool_of_a_verifier_lasts_as_long_as_somebody_is_there() -> No
     assert not queue.pools
     assert not queue.judges
     assert not queue.judging
+
+
+async def test_where_all_replicas_are_full_a_slot_goes_to_a_call_that_was_there() -> None:
+    ledger, made = Ledger(), Fleet(random.Random(0))
+    ledger.open("run", Limit())
+    urls = ("http://a", "http://b")
+    made.add("m", [Replica(at, "m", Endpoint("openai", "m", at), at, "m", 1) for at in urls])
+    queue = Queue(ledger, made)
+
+    def sent(group: str, turn: int) -> Waiting:
+        return queue.arrive(replace(call(f"run/{group}/t{turn}"), group=group), None)
+
+    def at(waiting: Waiting) -> Replica | None:
+        assert isinstance(waiting.outcome, Grant)
+        return waiting.outcome.replica
+
+    one, other = sent("one", 1), sent("other", 1)
+    assert admit(queue, 0.0) == [one, other]
+    other_again, one_again = sent("other", 2), sent("one", 2)
+    assert admit(queue, 0.0) == []
+    for ended, goes in ((one, one_again), (other, other_again)):
+        home = at(ended)
+        assert isinstance(ended.outcome, Grant)
+        queue.freed(ended.outcome)
+        assert admit(queue, 0.0) == [goes]
+        assert at(goes) == home
 
 
 # --- the pure part, under every order of events ------------------------------------------------------

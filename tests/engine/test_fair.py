@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.engine.fair import REMEMBERED, Turns
+from podium.engine.fair import PASSES, REMEMBERED, Places, Turns
 
 LARGEST = 50
 
@@ -18,6 +18,7 @@ class One:
     order: int
     live: bool = True
     team: str = ""
+    homes: tuple[int, ...] = ()
 
     def __lt__(self, other: "One") -> bool:
         return self.order < other.order
@@ -47,16 +48,20 @@ def test_each_waiter_is_given_once_unless_it_gave_up(
     turns, waiting, given_out = Turns[One](), list[One](), list[One]()
 
     def take(size: int) -> bool:
-        if (first := turns.first()) is None:
+        places = Places({size % 3}, range(3))
+        if (first := turns.first(places if size % 2 else None)) is None:
             return False
         turns.pop()
+        if first.team:
+            turns.moved(first, size % 3)
         turns.serve(first.path, size)
         given_out.append(first)
         return True
 
     for number, (what, path, size) in enumerate(events):
         if what == "add":
-            waiting.append(One(path, number))
+            team = path[-2] if path[-2] == "team" else ""
+            waiting.append(One(path, number, team=team, homes=(size % 3,) if size % 4 else ()))
             turns.add(waiting[-1])
         elif what == "take":
             take(size)
@@ -145,6 +150,70 @@ def test_turns_are_shared_by_accounts_then_runs_then_teams_then_agents(sizes: li
         ("crowd", "run 2", "team 1"),
     ):
         assert max(shares(*group)) - min(shares(*group)) <= LARGEST
+
+
+HOMES = st.frozensets(st.integers(1, 3), max_size=2)
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), HOMES, HOMES, st.integers(1, LARGEST)), max_size=80),
+    st.frozensets(st.integers(1, 3)),
+)
+def test_a_free_place_goes_to_who_is_at_home_there_and_nobody_is_passed_over_for_long(
+    steps: list[tuple[bool, frozenset[int], frozenset[int], int]], opened: frozenset[int]
+) -> None:
+    turns, waiting, passed = Turns[One](), list[One](), 0
+    for number, (comes, homes, free, size) in enumerate([*steps, *steps]):
+        if comes:
+            waiting.append(One(("run", f"agent {number}"), number, homes=tuple(homes)))
+            turns.add(waiting[-1])
+            continue
+        fair = turns.first()
+        found = turns.first(Places(free, opened | free))
+        assert (found is None) == (fair is None) == (not waiting)
+        if found is None or fair is None:
+            continue
+        has_taken_home = set(fair.homes) & (opened | free) and not set(fair.homes) & free
+        if has_taken_home and any(set(one.homes) & free for one in waiting) and passed < PASSES:
+            assert set(found.homes) & free
+        else:
+            assert found is fair
+        passed = 0 if found is fair else passed + 1
+        turns.pop()
+        turns.serve(found.path, size)
+        waiting.remove(found)
+
+
+def test_who_is_at_home_where_nothing_is_free_goes_elsewhere_in_the_end() -> None:
+    turns = Turns[One]()
+    turns.add(One(("run", "far"), 0, homes=(1,)))
+    for i in range(1, 3 * PASSES):
+        turns.add(One(("run", f"near {i}"), i, homes=(2,)))
+    went: list[str] = []
+    while (found := turns.first(Places({2}, {1, 2}))) is not None:
+        turns.pop()
+        turns.serve(found.path, 1)
+        went.append(found.path[1])
+    assert went.index("far") == PASSES
+    turns.add(One(("run", "drained"), 1000, homes=(1,)))
+    turns.add(One(("run", "near"), 1001, homes=(2,)))
+    first = turns.first(Places({2}, {2}))
+    assert first is not None
+    assert first.path[1] == "drained"
+
+
+def test_a_team_is_at_home_where_its_last_call_went() -> None:
+    turns = Turns[One]()
+    for i in range(4):
+        turns.add(One(("run", "team 1", f"m{i}"), i, team="team 1"))
+    turns.add(One(("run", "team 2", "m0"), 9, team="team 2", homes=(2,)))
+    first = turns.first(Places({1}, {1, 2}))
+    assert first is not None
+    turns.pop()
+    turns.moved(first, 1)
+    turns.serve(first.path, 10)
+    there = [turns.first(Places({place}, {1, 2})) for place in (1, 2)]
+    assert [one and one.team for one in there] == ["team 1", "team 2"]
 
 
 TEAMS = ("team 1", "team 2", "team 3")
