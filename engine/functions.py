@@ -22,7 +22,12 @@ def load(ref: str, bindings: Bindings, kind: Literal["verifier", "tool"]) -> Fun
         for name in attribute.split("."):
             found = getattr(found, name)
     except Exception as error:  # what a module does while it is imported is its author's
-        raise CallError(kind, f"python({ref!r}) cannot be loaded: {error!r}") from error
+        said = f"python({ref!r}) cannot be loaded: {error!r}"
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+            said += (
+                "; a module lies beside the program, or in its project's folder, or is installed"
+            )
+        raise CallError(kind, said) from error
     if not callable(found):
         raise CallError(kind, f"python({ref!r}) is no function but {type(found).__name__}")
     return found

@@ -186,7 +186,7 @@ class SimulatedFleet:
             if call.begun is not None and first < ends:
                 await anyio.sleep(first)
                 call.begun()
-            await anyio.sleep(start + ends - self._now())
+            await anyio.sleep(max(0.0, start + ends - self._now()))  # below 0 where time is real
         finally:
             self._charge(replica, usage, (self._now() - start) / took)
         if down < inf or isinstance(fault, Cut):

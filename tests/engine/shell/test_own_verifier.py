@@ -48,7 +48,12 @@ def podium(*words: str) -> tuple[Result, list[ModelCall]]:
 @pytest.mark.parametrize(
     ("module", "text", "attribute", "said"),
     [
-        ("none_such", None, "judge", "No module named 'none_such'"),
+        (
+            "none_such",
+            None,
+            "judge",
+            "No module named 'none_such'\"); a module lies beside the program",
+        ),
         ("lacks_it", "", "nope", "has no attribute 'nope'"),
         ("has_a_number", "judge = 3\n", "judge", "is no function but int"),
         ("breaks_at_once", "1 / 0\n", "judge", "division by zero"),
