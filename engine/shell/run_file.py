@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ..artifacts import artifacts_of, trees_of
 from ..fold import Fold, fold_for
 from ..plan import plan
 from ..store import RunRecord, Store
@@ -31,5 +32,6 @@ def write_page(path: Path, store: Store, record: RunRecord) -> None:
         chosen,
         tries(own, course.folded.unpriced),
         Kept(store.listed, store.blob),
+        artifacts_of(trees_of(course.folded), store.blob),
     )
     write_whole(path, run_page(shown))

@@ -12,6 +12,7 @@ from ..fold import Fold, Node, Spend
 from ..notes import Note
 from ..plan import Plan
 from ..reduce import order
+from ..workspace import File
 from .books import books
 from .calls import Tried
 from .charts import leaderboard, timeline
@@ -45,7 +46,7 @@ class Shown:
     """What a page is made of. name, created: the run's. program, plan: None where they are not known.
 
     limits: the run's budgets by the names that people know them by. speakers: the nodes whose transcripts are on
-    the page, and calls: theirs.
+    the page, and calls: theirs. files: that came with the answer, by path.
     """
 
     run: str
@@ -59,6 +60,7 @@ class Shown:
     speakers: Sequence[Node]
     calls: Iterable[Tried]
     kept: Kept
+    files: Mapping[str, File]
 
     @property
     def folded(self) -> Fold:
@@ -130,6 +132,15 @@ def _top(shown: Shown) -> Iterator[Element]:
     if (answer := answer_text(folded)) is not None:
         yield tag("h2", "Answer" if folded.ended is not None else "Best answer so far")
         yield tag("pre", clipped(answer, MAX_ANSWER))
+    yield from _files(shown.files)
+
+
+def _files(files: Mapping[str, File]) -> Iterator[Element]:
+    """The names of what came with the answer; what is in them is written by `podium show RUN --out`."""
+    rows = [(safe_line(path, 200), f"{len(file.data):,}") for path, file in sorted(files.items())]
+    if rows:
+        yield table(("file", "bytes"), rows[: 10 * MAX_ROWS])
+        yield tag("p", f"{counted(len(rows), 'file')} came with the answer.", class_="dim")
 
 
 def _cards(folded: Fold) -> Iterator[tuple[str, str]]:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from podium.dsl.program import Program, Reduce, Task, Then
 
-from ..early import early
+from ..early import early, is_lost
 from ..fold import Best
+from ..places import is_within
 from ..plan.settings import text as condition
 from ..reduce import rank
 from ..value import Verdict
@@ -133,10 +134,17 @@ def _after(course: Course, program: Program | None, best: Best) -> Iterator[str]
         yield f"{who} stopped when others won their race."
     ended = course.folded.ended
     if ended is not None and ended.answer is not None and ended.answer != best.answer:
-        how = _last_choice(program)
-        by = f" by its `{how}`" if how else ""
         worth = _worth(ended.score, ended.passed)
-        yield f"The run gave another answer than its best attempt: its flow chose it{by}, {worth}."
+        yield f"The run gave another answer ({worth}): {_instead(course, program, best)}."
+
+
+def _instead(course: Course, program: Program | None, best: Best) -> str:
+    """Why the run's answer is not its best attempt."""
+    for address, node in course.folded.nodes.items():
+        if is_lost(node) and is_within(best.address, address):
+            return f"the best attempt is of {safe_line(address, 120)}, which was stopped when others won its race"
+    how = _last_choice(program)
+    return f"its flow chose it by `{how}`" if how else "its flow chose it"
 
 
 def _last_choice(program: Program | None) -> str:

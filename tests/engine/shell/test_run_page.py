@@ -41,6 +41,7 @@ from podium.engine.shell.winner import won
 from podium.engine.testing.faults import Schedule, schedule
 from podium.engine.testing.simulate import simulate
 from podium.engine.testing.strategies import Generated, programs
+from podium.engine.workspace import File
 
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[2J\u202eevil\x00 \"' onload='x"
 _VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -98,7 +99,8 @@ def page_of(
     calls = tries(only(events, course.folded, chosen), frozenset())
     planned = None if program is None else plan(program)
     shown = Shown(
-        "2026-a", name, 1000.0, course, program, planned, limits or {}, notes, chosen, calls, Kept(list, text)
+        "2026-a", name, 1000.0, course, program, planned, limits or {}, notes, chosen, calls, Kept(list, text),
+        {"<b>.py": File(b"1234")},
     )  # fmt: skip
     return run_page.run_page(shown)
 
@@ -168,6 +170,7 @@ def test_no_text_of_a_model_becomes_markup_or_turns_what_is_around_it() -> None:
         named["href"].startswith("#t") for tag, named in read.all if tag == "a" and named["href"]
     )
     assert read.words.count("<script>alert(1)</script>") > 5  # it is there, as text
+    assert "<b>.py" in read.words
 
 
 def test_nothing_is_run_or_loaded_and_only_the_own_styles_are_let_in() -> None:
@@ -214,10 +217,16 @@ def test_an_answer_that_is_not_the_best_attempt_is_told() -> None:
     events = [*agents(2)]
     events[-1] = RunEnded("finished", "", False, "another", 1.0, False, 5.0)
     said = " ".join(won(course_of(stamped(events), Fold()), None))
-    assert (
-        "The run gave another answer than its best attempt: its flow chose it, score 1, did not pass."
-        in said
-    )
+    assert "The run gave another answer (score 1, did not pass): its flow chose it." in said
+
+
+def test_a_best_attempt_of_a_branch_that_lost_its_race_is_told() -> None:
+    events = [*agents(2)]
+    events[-3] = NodeEnded("main/2.agent", "stopped", "lost", 2.0)
+    events[-1] = RunEnded("passed", "", False, "another", 1.0, True, 5.0)
+    said = " ".join(won(course_of(stamped(events), Fold()), None))
+    assert "the best attempt is of main/2.agent, which was stopped when others won its race" in said
+    assert "1 branch was stopped when others won their race." in said
 
 
 def test_budgets_stand_beside_what_was_used_the_fullest_first() -> None:
