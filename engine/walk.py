@@ -114,13 +114,21 @@ class Walk:
 
     def called(self, verifier: Verifier, task: Task) -> str:
         """What verifier is called in addresses below an attempt at task: by its name, with a number where another
-        one of that name may judge the same attempt."""
+        one of that name may judge the same attempt, and with how deep a part of the run's task it judged it as."""
         if self._verifiers is None:
             self._verifiers = verifiers_in(self.world.program.flow)
         others = [one for one in self._verifiers if one != task.verify]
         alike = [one for one in (task.verify, *others) if one and one.name == verifier.name]
         place = alike.index(verifier) if verifier in alike else 0
-        return verifier.name if place == 0 else f"{verifier.name}.of{place + 1}"
+        name = verifier.name if place == 0 else f"{verifier.name}.of{place + 1}"
+        depth = self._depth(task)
+        return name if depth == 0 else f"{name}.part{depth}"
+
+    def _depth(self, task: Task) -> int:
+        """Of a part, as `split.part_tasks` names it, how many times it was divided; 0 of the run's own task."""
+        tasks = self.world.program.tasks
+        own = tasks[0].name if tasks else ""
+        return task.name[len(own) :].count(".") if own and task.name.startswith(own) else 0
 
     async def pause(self, cause: str, told: str = "") -> None:
         """Stop the whole run and wait for the end; never comes back."""

@@ -11,7 +11,7 @@ from podium.dsl.library import MemoryLibrary
 from podium.dsl.source import Source
 from podium.engine import Engine
 from podium.engine.call import ModelCall
-from podium.engine.outcome import Exhausted, Passed, Stopped
+from podium.engine.outcome import Exhausted, Finished, Passed, Stopped
 from podium.engine.result import RunResult
 from podium.engine.testing import Say, ScriptedClient
 from podium.engine.testing.faults import Crash, Placed, Schedule
@@ -97,6 +97,18 @@ async def test_two_judges_of_one_name_are_told_apart_in_their_calls_and_in_their
     places = {call.address.split("/")[-3] for call in judging(client)}
     assert places == {"v.judge", "v.judge.of2"}
     assert {name for _, name in result.folded.scores} == {"judge", "judge.of2"}
+
+
+async def test_a_verdict_on_a_part_is_told_apart_from_that_on_the_task(tmp_path: Path) -> None:
+    client = ScriptedClient(
+        lambda call: Say('{"parts": ["a", "b"]}' if "/by/" in call.address else "ay")
+    )
+    parted = "for_each(by = cutter, max = 2) of (writer -> score(by = right)) -> best"
+    whole = text("right", flow=parted) + 'verifier right = contains("a", "y")\n'
+    whole += 'role cutter { prompt = "Cut."  model = m  output = { parts: [text] } }\n'
+    result = await to_end(tmp_path, client, whole)
+    assert isinstance(result.outcome, Finished | Passed)
+    assert {name for _, name in result.folded.scores} == {"right", "right.part1"}
 
 
 async def test_a_panel_is_the_mean_of_its_members(tmp_path: Path) -> None:
