@@ -172,7 +172,7 @@ def _with_packages(program: Command, names: Sequence[str], *, isolated: bool) ->
 
 def _folders(name: str) -> list[Path]:
     """Of a package, and of the libraries that its wheel brings. Not of our own, where solutions are."""
-    if not name.isidentifier() or name == "podium":
+    if not name.isidentifier() or name in ("podium", "__main__"):  # of the last nothing is known
         return []
     spec = importlib.util.find_spec(name)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []

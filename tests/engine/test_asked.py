@@ -80,7 +80,7 @@ async def test_without_a_sandbox_no_service_is_run() -> None:
 
 @pytest.mark.parametrize("isolates", [True, False])
 async def test_a_program_is_shown_the_packages_that_it_names(isolates: bool) -> None:
-    names = ["numpy", "podium", "no_such_package", "../numpy", "json.tool"]
+    names = ["numpy", "podium", "no_such_package", "../numpy", "json.tool", "__main__"]
     asking = {"run": [{"argv": ["compute"], "packages": names}]}
 
     def script(command: Command) -> Ran:
