@@ -6,7 +6,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from podium.dsl.library import LibraryError
+from podium.dsl.compile import Choice, compile_run
+from podium.dsl.library import LibraryError, MemoryLibrary
 from podium.dsl.problem import ProgramError
 from podium.dsl.source import Source
 from podium.engine import Engine, workspace
@@ -19,6 +20,8 @@ from podium.engine.request import from_json
 from podium.engine.shell.changed import since
 from podium.engine.store import Store
 from podium.engine.testing import Say, ScriptedClient
+from podium.engine.testing.faults import Crash, Placed, Schedule
+from podium.engine.testing.simulate import simulate
 from podium.engine.workspace import File
 
 pytestmark = pytest.mark.anyio
@@ -191,3 +194,33 @@ def test_what_is_read_is_what_a_workspace_writes(project: Path) -> None:
 
 def engine(project: Path, client: ScriptedClient) -> Engine:
     return Engine(project / "runs.db", client=client, environ={}, allow=["file:bug", "file:more"])
+
+
+SIMULATED = '''
+role worker { prompt = """{{ task.statement }}"""  tools = [read, write, edit, submit(2)]  turns = 5 }
+role mender { prompt = """{{ attempt.answer }}"""  tools = [read, write]  turns = 3 }
+task chore { statement = "mend it"  files = "kit"  verify = contains("yes") }
+run alone { task = chore  flow = parallel(3) of worker -> best -> mender  budget = [100 calls] }
+run together {
+  task   = chore
+  flow   = team(3, members = [3 of worker], rounds = 2, style = work)
+  budget = [100 calls]
+}
+'''
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.long)], ids=["few", "many"]
+)
+@pytest.mark.parametrize("run", ["alone", "together"])
+def test_kills_break_no_promise_and_the_replay_has_the_same_files(run: str, seeds: range) -> None:
+    library = MemoryLibrary(files={"kit/a": "one\ntwo", "kit/b": "x"})
+    choice = Choice(run=run)
+    working, _ = compile_run(Source("x.team", SIMULATED), library, choice)
+    for seed in seeds:
+        kill = Placed(Crash(commits=1 + seed % 12), 1 + seed / 4)
+        ended = simulate(working, schedule=Schedule(seed, (kill,)))
+        assert ended.violations == ()
+        assert ended.result is not None
+        assert ended.result.attempt is not None
+        assert ended.result.attempt.tree
