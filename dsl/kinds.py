@@ -179,7 +179,7 @@ _RUN = (
     Spec("seed", Number(True, 0), "Of every choice by chance", 0),
     Spec("on_exhausted", ON_EXHAUSTED, "What happens when the budget ends", "best"),
     Spec("max_agents", COUNT, "A run that would expand to more is refused", 10_000),
-    Spec("out", TEXT, "The file the best answer is written to"),
+    Spec("out", TEXT, "The folder that the best answer and its files are written to"),
 )
 _TEST = (
     Spec("flow", FLOW, "What is tested under the simulator", required=True),

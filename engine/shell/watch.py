@@ -122,4 +122,5 @@ class Followed:
         if end is not None:
             outcome = outcome_of(end.outcome, end.reason, named)
         resumable = end is None or end.resumable
-        return RunResult(self.id, outcome, resumable, (), folded.seconds, Path(), folded)
+        seconds, kept = folded.seconds, self.store.blob
+        return RunResult(self.id, outcome, resumable, (), seconds, Path(), folded, kept)

@@ -185,6 +185,8 @@ def test_show_tells_of_the_files_and_writes_them_later() -> None:
     assert json.loads(podium("show", run, "--json").stdout)["artifacts"] == [
         {"path": "src/a.py", "bytes": 5}
     ]
+    watched = podium("watch", run, "--json")
+    assert json.loads(watched.stdout)["artifacts"] == [{"path": "src/a.py", "bytes": 5}]
     assert "in later/files" in podium("show", run, "--out", "later").stdout
     assert Path("later/files/src/a.py").read_text() == "x = 1"
     Path("later/files/src/a.py").write_text("mine")
