@@ -359,9 +359,12 @@ def addresses(folder: Path, kind: type[CallAnswered | CallIntended]) -> list[str
 
 @pytest.fixture
 def quick(served: Served) -> Served:
-    """The server, where it is quick enough for the whole command line: the engine is the same for all."""
+    """The server, where it is quick enough for the whole command line: the engine is the same for all. SGLang runs
+    its attention in PyTorch on a CPU, token by token, as its kernels are for GPUs."""
     if served.name == "sglang":
-        pytest.skip("on a CPU it needs minutes for a few answers; the others try the command line")
+        pytest.skip(
+            "on a CPU one answer of `hello` takes it a minute; the others try the command line"
+        )
     return served
 
 
