@@ -4,11 +4,13 @@ The rule this file keeps: each post, look, score and claim is an entry of one li
 the run, in order. What a member is told follows from the entries before its own. A later life has the whole list
 before anybody asks, so it tells each member the same, whoever comes first.
 
-A claim is a lease: it ends by itself, in the time that the team is at work. What passed between the last entry of
-a life that ended and its end is not counted, so a lease may last longer, and never ends early.
+A claim is a lease: it ends by itself, in the time that the run is live. A life that was killed counts up to the
+last thing that it recorded, whatever that was of: a lease may last longer by what passed from there to the kill.
 """
 
-from collections.abc import Mapping, Sequence
+import heapq
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -20,6 +22,7 @@ from .agent.prompt import clip
 from .call import Offer
 from .condition import Facts, holds
 from .event import Said
+from .lives import AT_WORK, idle_of
 from .reduce import Better, rank
 from .value import Attempt, Json, Verdict
 from .walk import Here
@@ -80,6 +83,7 @@ class Commons:
     ended: int = 0
     began: float = 0.0
     _by_call: dict[str, int] = field(default_factory=dict[str, int])
+    _scores: list[int] = field(default_factory=list[int])
 
     def note(self, call: str, seat: int, round_: int, what: str, **fields: Json) -> int:
         """The place of the entry that call makes, or made in an earlier life."""
@@ -104,7 +108,9 @@ class Commons:
 
     def add(self, entry: Entry) -> None:
         """Add an entry that is decided."""
-        self._by_call[str(entry["call"])] = len(self.entries)
+        number = self._by_call[str(entry["call"])] = len(self.entries)
+        if entry["what"] == "score":
+            self._scores.append(number)
         self.entries.append(entry)
 
     def tell(self, post: Entry) -> None:
@@ -121,17 +127,20 @@ class Commons:
 
     def standings(self) -> str:
         """The best submissions of the rounds that are over, "" where there are none."""
-        over = [one for one in self.entries if _int(one, "round") <= self.ended]
-        return self.best_of(over)
+        scores = map(self.entries.__getitem__, self._scores)
+        return self._best(one for one in scores if _int(one, "round") <= self.ended)
 
-    def best_of(self, entries: Sequence[Entry]) -> str:
-        """The best submissions among entries, the best first, a line each."""
+    def best_before(self, number: int) -> str:
+        """The best submissions among the first so many entries, the best first, a line each."""
+        scores = self._scores[: bisect_left(self._scores, number)]
+        return self._best(map(self.entries.__getitem__, scores))
+
+    def _best(self, scores: Iterable[Entry]) -> str:
         better = self.here.task.better
-        scored = [one for one in entries if one["what"] == "score"]
-        scored.sort(key=lambda one: _rank(one, better), reverse=True)
+        found = heapq.nlargest(BEST, scores, key=lambda one: _rank(one, better))
         lines = [
             f"{n}. {self.who(_int(one, 'seat'))}, {_score(one)}: {one['text']}"
-            for n, one in enumerate(scored[:BEST], 1)
+            for n, one in enumerate(found, 1)
         ]
         return "\n".join(lines)
 
@@ -142,12 +151,12 @@ def commons_of(here: Here, roles: Mapping[int, Role], lease: float) -> Commons:
     while (told := here.recorder.recall(here.address, _name(len(commons.entries)))) is not None:
         commons.add(cast(Entry, told))  # as `note` wrote it
     past = max((cast(float, one["at"]) for one in commons.entries), default=0.0)
-    commons.began = anyio.current_time() - past
+    commons.began = anyio.current_time() - past - here.world.lived.get(idle_of(here.address), 0.0)
     return commons
 
 
 def _name(number: int) -> str:
-    return f"at work {number}"
+    return f"{AT_WORK}{number}"
 
 
 # --- one member ----------------------------------------------------------------------------------
@@ -176,7 +185,7 @@ class Desk:
                 return self._board(address)
             case "leaderboard":
                 number = self._note(address, "scores")
-                return self.commons.best_of(self.commons.entries[:number]) or "no submissions yet"
+                return self.commons.best_before(number) or "no submissions yet"
             case "claim":
                 return self._claim(_part(arguments), address)
             case _:

@@ -59,8 +59,11 @@ class Joint:
 
     def answer(self, seat: int, round_: int) -> str:
         """The tree of what seat answers for the team at the end of a round."""
-        own = self.how == "private"
-        return self.trees.get(seat, self.begins) if own else self.main(round_)
+        main = self.begins if self.how == "private" else self.main(round_)
+        alone = (
+            main == self.begins and self.how != "shared"
+        )  # also of branches, while nobody has submitted
+        return self.trees.get(seat, main) if alone else main
 
     def read(self, name: str) -> dict[str, File]:
         """Raises KeyError, in a replay alone."""

@@ -1,9 +1,13 @@
-"""What the earlier lives of a run leave to the next one: for how long each deadline has been live."""
+"""What the earlier lives of a run leave to the next one: for how long each deadline has been live, and each team
+at work since it last did something together."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .event import AccountOpened, NodeEnded, RunEnded, RunStarted, Stamped, is_afterword
+from .event import AccountOpened, Decided, NodeEnded, RunEnded, RunStarted, Stamped, is_afterword
+
+# How the entries are called that the members of a team at work have in common, before their number.
+AT_WORK = "at work "
 
 
 @dataclass(slots=True)
@@ -23,7 +27,8 @@ class _Clock:
 class Lived:
     """A fold of events: live seconds by account name, dead and paused time not counted.
 
-    An account without a deadline is not kept. prefix: the run's own account, whose node is the run.
+    An account without a deadline is not kept. prefix: the run's own account, whose node is the run. By `idle_of` a
+    team at work: since its last entry.
     """
 
     prefix: str
@@ -41,6 +46,8 @@ class Lived:
                 node = name.removeprefix(self.prefix).lstrip("/").rstrip("'")
                 clock = self.clocks[name] = _Clock(since=stamped.time)
                 self._by_node.setdefault(node, []).append(clock)
+            case Decided(address=address, name=name) if name.startswith(AT_WORK):
+                self.clocks[idle_of(address)] = _Clock(since=stamped.time)
             case NodeEnded(address=address):
                 for clock in self._by_node.get(address, ()):
                     clock.halt(stamped.time)
@@ -59,6 +66,11 @@ class Lived:
     def _stop(self, now: float) -> None:
         for clock in self.clocks.values():
             clock.halt(now)
+
+
+def idle_of(address: str) -> str:
+    """The name in `Lived` of the team at address. No account is called so."""
+    return f"{AT_WORK}at {address}"
 
 
 def lived(prefix: str, events: Iterable[Stamped]) -> dict[str, float]:

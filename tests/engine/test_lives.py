@@ -5,6 +5,7 @@ from podium.engine.event import (
     AccountOpened,
     CallFailed,
     CallIntended,
+    Decided,
     Event,
     NodeEnded,
     RunEnded,
@@ -13,7 +14,7 @@ from podium.engine.event import (
 )
 from podium.engine.fold import fold
 from podium.engine.ledger import Amount
-from podium.engine.lives import lived
+from podium.engine.lives import idle_of, lived
 
 AMOUNT = Amount(0, 5, 1)
 
@@ -45,6 +46,18 @@ KILLED = at(
 def test_dead_time_does_not_count_though_the_next_life_notes_what_was_lost() -> None:
     assert lived("r", KILLED) == {"r": 14.0, "r/main/1.a": 12.0}
     assert fold(KILLED).seconds == 14.0
+
+
+def test_a_team_at_work_counts_live_time_since_its_last_entry_whatever_is_recorded_then() -> None:
+    notes = at(
+        (0.0, started(1)),
+        (3.0, Decided("main/team", "at work 0", {})),
+        (5.0, Decided("main/team", "at work 1", {})),
+        (9.0, Decided("main/team/r1", "left", [])),
+        (100.0, started(2)),
+        (102.0, Decided("main/other", "at work 0", {})),
+    )
+    assert lived("r", notes) == {idle_of("main/team"): 6.0, idle_of("main/other"): 0.0}
 
 
 def test_what_is_noted_as_lost_right_now_adds_nothing() -> None:

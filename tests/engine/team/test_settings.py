@@ -38,6 +38,7 @@ REFUSED = {"E212", "E209", "E203", "E602"}
 TEXT = """
 from std.roles import solver, critic, evaluator
 model m {{ endpoint = openai("m", base_url = "http://127.0.0.1:1/v1")  context = 8k tokens  price = none }}
+role coder {{ prompt = "{{{{ task.statement }}}}"  tools = [write, edit, read]  turns = 4 }}
 task hello {{ statement = "Say yes."  verify = contains("yes", "please") }}
 run main {{ task = hello  flow = team({}) }}
 """
@@ -46,8 +47,12 @@ run main {{ task = hello  flow = team({}) }}
 def program(*settings: tuple[str, str]) -> Program | set[str]:
     """The run, or the codes with which it is refused."""
     given = dict(settings)
+    if given.keys() & {"claims", "workspace"}:  # which need it
+        given.setdefault("style", "work")
+    if given.get("style") == "work":
+        given.setdefault("members", "[3 of coder]")
     size = [] if "members" in given else ["3"]
-    flow = ", ".join([*size, *(f"{name} = {value}" for name, value in settings)])
+    flow = ", ".join([*size, *(f"{name} = {value}" for name, value in given.items())])
     try:
         return compile_run(Source("x.team", TEXT.format(flow)), MemoryLibrary(), Choice())[0]
     except ProgramError as error:
@@ -72,7 +77,7 @@ def test_each_setting_runs_alone_but_those_that_need_another() -> None:
     needy |= {
         (name, value)
         for name, value in EACH
-        if name in ("ceo_sets", "claims", "workspace", "turns")
+        if name in ("ceo_sets", "turns")
     }
     assert refused <= needy
 

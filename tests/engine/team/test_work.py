@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import anyio
 import orjson
 import pytest
 import trio.testing
@@ -11,9 +12,11 @@ from podium.dsl.compile import Choice, compile_run
 from podium.dsl.library import MemoryLibrary
 from podium.dsl.program import Program, Task, Team, Tool
 from podium.dsl.source import Source
+from podium.engine import Engine
 from podium.engine.call import ModelCall, ToolCall
-from podium.engine.event import NodeEnded, Said
+from podium.engine.event import CallIntended, NodeEnded, Said
 from podium.engine.outcome import Passed
+from podium.engine.store import Store
 from podium.engine.testing import (
     Memory,
     Played,
@@ -219,6 +222,31 @@ async def test_what_was_seen_is_seen_again_whatever_the_latencies_of_a_later_lif
     again, _ = await played(flow, RIGHT, by_seat(**other), first.memory.next_life())
     assert again.calls == []
     assert again.result == first.result
+
+
+@pytest.mark.anyio
+async def test_a_claim_ends_in_live_time_whichever_life_that_is_in() -> None:
+    """After the claim the first life notes nothing of the team, which works on nevertheless."""
+    script = {
+        "m1": [tool("claim", part="a"), Say("", 900.0)],
+        "m2": [tool("notes", 30.0, text="x"), Say("", 900.0)],
+    }
+    store, now = Store.memory(anyio.current_time), anyio.current_time
+    flow = at_work(2, CLAIM, Tool("notes", "notes"))
+    async with Engine(store, client=ScriptedClient(by_seat(**script)), environ={}, now=now) as one:
+        run = await one.start(program(flow, RIGHT))
+        async for stamped in run.events():
+            event = stamped.event
+            if isinstance(event, CallIntended) and event.address.endswith("m2/t2"):
+                break
+        run.abort()
+        await run.result()
+    claims = tool("claim", 40.0, part="a")
+    client = ScriptedClient(by_seat(m1=[Say(""), Say("5", 900.0)], m2=[Say(""), claims, Say("5")]))
+    async with Engine(store, client=client, environ={}, now=now) as one:
+        await anyio.sleep(3600.0)
+        await (await one.resume(run.id, program=program(flow, RIGHT))).result()
+    assert results(client, "m2")[-1].startswith("a is yours")
 
 
 PROGRAM = """
