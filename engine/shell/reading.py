@@ -109,7 +109,7 @@ def is_planned(record: RunRecord, address: str) -> bool:
 def _covers(part: list[str], wanted: list[str]) -> bool:
     """Whether wanted is a copy of part; what a team does below its own address has no part of its own."""
     pairs = zip(part, wanted, strict=False)
-    whole = all(_is_copy(segment, one) for segment, one in pairs)
+    whole = all(is_copy(segment, one) for segment, one in pairs)
     seat = (
         len(wanted) == len(part) + 1
         and re.match(r"r\d+\.|cycle\d+\.|recruit$|by$", wanted[-1]) is not None
@@ -117,7 +117,7 @@ def _covers(part: list[str], wanted: list[str]) -> bool:
     return whole and (len(wanted) <= len(part) or seat)
 
 
-def _is_copy(segment: str, one: str) -> bool:
+def is_copy(segment: str, one: str) -> bool:
     """Whether `7.squad` is one of `3-12.squad`."""
     numbers, dot, label = segment.partition(".")
     number, _, own = one.partition(".")

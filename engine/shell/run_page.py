@@ -8,20 +8,20 @@ from xml.etree.ElementTree import Element
 from podium.dsl.program import Budget, Program
 
 from ..early import early, is_lost
-from ..fold import Fold, Node, Spend
+from ..fold import Fold, Node
 from ..notes import Note
 from ..plan import Plan
 from ..reduce import order
 from ..workspace import File
-from .books import books
 from .calls import Tried
 from .charts import leaderboard, timeline
 from .course import Course
 from .early_view import saved_and_wasted
 from .ending import answer_text
 from .page import Part, clipped, document, markup, table, tag
+from .run_plan import budgets, planned
 from .run_talk import Kept, transcripts
-from .run_tree import price, share, topology
+from .run_tree import price, topology
 from .safe import safe_line
 from .summary import (
     against_baseline,
@@ -34,7 +34,7 @@ from .summary import (
     suspicions,
     unsafe,
 )
-from .units import counted, show_bound, show_count, show_seconds, show_usd
+from .units import counted, show_count, show_seconds
 from .winner import ranked, won
 
 MAX_ANSWER = 20_000  # characters
@@ -84,8 +84,9 @@ def _parts(shown: Shown) -> Iterator[Element]:
     yield from _section(
         "Best so far over spend", _drawn(leaderboard(shown.course, alone=shown.is_alone))
     )
-    yield from _section("Budgets", _budgets(shown))
-    yield from _section("Planned and spent", _planned(shown))
+    yield from _section("Budgets", budgets(shown.folded, shown.limits))
+    if shown.plan is not None:
+        yield from _section("Planned and spent", planned(shown.folded, shown.plan))
     yield from _section("Saved and wasted", _early(shown.folded))
     yield from _section("Timeline", _timeline(shown.course))
     anchors = {node.address: f"t{i}" for i, node in enumerate(shown.speakers)}
@@ -194,63 +195,7 @@ def _tasks(folded: Fold) -> Iterator[Element]:
         yield tag("p", f"The first {len(rows)} of {len(ended):,} tasks.", class_="dim")
 
 
-# --- money ------------------------------------------------------------------------------------------
-
-
-def _budgets(shown: Shown) -> Iterator[Element]:
-    """Each bound of each budget, with what was used of it, the fullest first."""
-    found: list[tuple[float, list[Part]]] = []
-    totals = shown.folded.totals()
-    for name, budget in shown.limits.items():
-        spend = shown.folded.total if name.startswith("run ") else totals.get(name)
-        if spend is None:
-            continue
-        for dimension, bound, used in _bounds(
-            budget, spend, shown.folded, whole=name.startswith("run ")
-        ):
-            row: list[Part] = [
-                safe_line(name, 120),
-                show_bound(dimension, bound),
-                show_bound(dimension, used),
-                share(used, bound),
-            ]
-            found.append((used / bound if bound else 1.0, row))
-    found.sort(key=lambda one: one[0], reverse=True)
-    if found:
-        yield table(("budget", "bound", "used", ""), [row for _, row in found[:MAX_ROWS]])
-    if len(found) > MAX_ROWS:
-        yield tag("p", f"The fullest {MAX_ROWS} of {len(found):,} bounds.", class_="dim")
-    for words in books(shown.folded.total):
-        yield _p(words)
-
-
-def _bounds(
-    budget: Budget, spend: Spend, folded: Fold, *, whole: bool
-) -> Iterator[tuple[str, float, float]]:
-    """What is bounded, by how much, and what of that was used. Time is known of the whole run alone."""
-    amount = spend.amount
-    if budget.usd is not None and not spend.unpriced:
-        yield "usd", budget.usd, amount.usd
-    if budget.tokens is not None:
-        yield "tokens", budget.tokens, amount.tokens
-    if budget.calls is not None:
-        yield "calls", budget.calls, amount.calls
-    if budget.seconds is not None and whole:
-        yield "seconds", budget.seconds, folded.seconds
-
-
-def _planned(shown: Shown) -> Iterator[Element]:
-    """The plan of the whole run beside what it took."""
-    if shown.plan is None:
-        return
-    total, spend = shown.plan.total, shown.folded.total
-    rows: list[list[Part]] = [
-        ["calls", *map(show_count, total.calls), show_count(spend.amount.calls)],
-        ["tokens", *map(show_count, total.tokens), show_count(spend.amount.tokens)],
-    ]
-    if total.usd is not None and (any(total.usd) or spend.amount.usd):
-        rows.append(["dollars", *map(show_usd, total.usd), dollars(spend)])
-    yield table(("", "at least", "expected", "at most", "spent"), rows)
+# --- what was saved ----------------------------------------------------------------------------------
 
 
 def _early(folded: Fold) -> Iterator[Element]:

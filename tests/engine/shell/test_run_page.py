@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from podium.dsl.compile import Choice, compile_run
+from podium.dsl.library import MemoryLibrary
 from podium.dsl.program import Budget
+from podium.dsl.source import Source
 from podium.engine.call import Usage
 from podium.engine.event import (
     CallAnswered,
@@ -36,6 +38,7 @@ from podium.engine.shell.calls import tries
 from podium.engine.shell.course import course_of
 from podium.engine.shell.page import clipped
 from podium.engine.shell.run_page import Shown
+from podium.engine.shell.run_plan import by_part
 from podium.engine.shell.run_talk import Kept, only, speakers
 from podium.engine.shell.winner import won
 from podium.engine.testing.faults import Schedule, schedule
@@ -335,3 +338,18 @@ def figures(element: Element, above: str = "") -> Iterator[tuple[str, str | None
             address = above + "".join(head[0].itertext())
             yield address, next(one.text for one in head if one.get("class") == "dim")
             yield from figures(node, f"{address}/")
+
+
+FLOW = """edition 2026
+task sums { statement = "Add."  verify = exact("3") }
+run main { flow = parallel(3) of team(2, rounds = 1) -> best  task = sums  budget = [1M tokens] }
+"""
+
+
+def test_each_part_of_the_plan_stands_beside_what_its_copies_took() -> None:
+    program, _ = compile_run(Source("main.team", FLOW), MemoryLibrary(), Choice())
+    events = simulate(program, seed=1, replay=False).events
+    parts = by_part(course_of(events, Fold()).folded, plan(program).root)
+    assert sorted(parts["main/1.parallel/1-3.team"]) == [f"main/1.parallel/{n}.team" for n in (1, 2, 3)]
+    words = Read(page_of(events, program=program)).words
+    assert "team of 2, 1 round3" in words
