@@ -63,6 +63,7 @@ RESULT = """
 | `early` | what ending early saved, and what was wasted on the losers of races |
 | `nodes` | `address`, `kind`, `outcome`, `reason` and `spent` of every node, what lies below included |
 | `store` | the file it is kept in |
+| `notes` | of `podium show RUN --json` alone: `time` and `text` of each note, in their order |
 
 `early` has `branches_not_begun` and `rounds_not_begun`; `saved_calls`, `at_least` and `at_most`: what those would
 have asked by what their like did, or null where nothing like them ran; `losers`, and what they `wasted`.
