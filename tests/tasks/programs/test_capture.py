@@ -84,11 +84,21 @@ CHEATS = {
 }  # fmt: skip
 
 
+# How some of them end: so that it is the sandbox that stops them, and not a slip in the cheat.
+STOPPED = {
+    "looking everywhere": "it is not the flag",
+    "writing to its folder": "Read-only file system",
+    "another at its socket": "Read-only file system",
+    "what judges": "No such file",
+    "the flag and an error": "it ended with code 3",
+}
+
+
 @pytest.mark.parametrize("name", CHEATS)
 async def test_what_is_no_attack_on_the_service_has_no_flag(name: str, judged: Judged) -> None:
     verdict = await judged(TASK, f"```python\n{CHEATS[name]}\n```")
     assert (verdict.score, verdict.passed) == (0.0, False), verdict
-    assert verdict.evidence
+    assert STOPPED.get(name, " of 20 requests") in verdict.evidence
 
 
 CONNECTED = """
