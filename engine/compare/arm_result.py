@@ -6,14 +6,15 @@ from math import nan
 from statistics import fmean
 
 from ..ranges import ANY, Range
-from ..stats import Interval, best_at, bootstrap_t, pass_interval
-from .trial import Trial
+from ..stats import Interval, best_after, best_at, bootstrap_t, pass_interval
+from .trial import Trial, Unit
 
 
 @dataclass(frozen=True, slots=True)
 class ArmResult:
     """best: of k runs, over tasks on average, NaN where a task has fewer; interval None: why says so.
 
+    after: the expected best once so much is spent on such runs, one after the other, NaN where runs do not say.
     runs: that ended by themselves. scored: of these with a score; failed: others. flagged: with a suspected best;
     best_unflagged: best without those. usd, tokens, calls, seconds: of one run, on average; usd None: unknown.
     """
@@ -31,6 +32,36 @@ class ArmResult:
     tokens: float
     calls: float
     seconds: float
+    after: float = nan
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """An amount in dollars, tokens or seconds, after which arms are looked at."""
+
+    unit: Unit
+    amount: float
+
+
+def best_after_spend(
+    trials: Sequence[Trial], tasks: Sequence[str], spent: Spent, sign: float
+) -> float:
+    """The expected best score after that spend on runs of one arm, one after the other; over tasks on average.
+
+    The run that crosses the line is cut off and gives nothing. NaN where that cannot be known of a task: a price
+    is not known, the spend buys no run, or it is as much as all its runs took or more.
+    """
+    found: list[float] = []
+    for task in tasks:
+        kept = [
+            one for one in trials if one.task == task and one.score is not None and not one.failed
+        ]
+        costs = [cost for one in kept if (cost := one.spent(spent.unit))]
+        if not kept or len(costs) < len(kept):
+            return nan
+        scores = [sign * one.score for one in kept if one.score is not None]
+        found.append(sign * best_after(costs, scores, spent.amount))
+    return fmean(found) if found else nan
 
 
 def arm_result(
@@ -41,6 +72,7 @@ def arm_result(
     level: float,
     sign: float,
     within: Range = ANY,
+    spent: Spent | None = None,
 ) -> ArmResult:
     """What the trials of one arm say. sign: -1 where lower scores are better. within: where intervals end."""
     ended = [one for one in trials if not one.failed]
@@ -62,6 +94,7 @@ def arm_result(
         _mean(one.tokens for one in ended),
         _mean(one.calls for one in ended),
         _mean(one.seconds for one in ended),
+        nan if spent is None else best_after_spend(trials, tasks, spent, sign),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..ranges import ANY, Range
 from ..stats import Interval, evidence
-from .arm_result import ArmResult, arm_result
+from .arm_result import ArmResult, Spent, arm_result
 from .pair_result import PairResult, apart_result, pair_result, won
 from .trial import Better, Trial
 
@@ -21,6 +21,7 @@ class Comparison:
     tasks: tuple[str, ...]
     arms: tuple[ArmResult, ...]
     pairs: tuple[PairResult, ...]
+    spent: Spent | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -30,6 +31,7 @@ class Comparison:
             "tasks": list(self.tasks),
             "arms": [_plain(asdict(arm)) for arm in self.arms],
             "pairs": [_plain(asdict(pair)) for pair in self.pairs],
+            "spent": None if self.spent is None else asdict(self.spent),
         }
 
 
@@ -58,12 +60,14 @@ def compare(
     sequential: bool = False,
     in_pairs: bool = True,
     within: Range = ANY,
+    spent: Spent | None = None,
 ) -> Comparison:
     """The arms, in this order, compared on their trials.
 
     level: of each interval, and 1 less the chance that any two equal arms are told apart. sequential: the
     trials were looked at before and more of them run while it was not clear. in_pairs: trials of the same task
     and repeat belong together; those of recorded runs do not. within: what scores can be, where intervals end.
+    spent: after which each arm's expected best is told too.
     """
     tasks = tuple(dict.fromkeys(trial.task for trial in trials))
     sign = 1.0 if better == "higher" else -1.0
@@ -75,13 +79,14 @@ def compare(
         level,
         better,
         tasks,
-        tuple(arm_result(arm, sides[arm], tasks, k, level, sign, within) for arm in arms),
+        tuple(arm_result(arm, sides[arm], tasks, k, level, sign, within, spent) for arm in arms),
         tuple(
             pair_result(a, b, sides, tasks, k, level, alpha, sign, sequential=sequential)
             if in_pairs
             else apart_result(a, b, sides, tasks, k, level, alpha, sign)
             for a, b in names
         ),
+        spent,
     )
 
 

@@ -16,7 +16,7 @@ from matplotlib.ticker import NullFormatter
 from ..stats import mean_curve
 from .judge import Comparison
 from .scaling import Line
-from .trial import Point, Trial
+from .trial import Trial, Unit
 
 Form = Literal["svg", "png"]
 # The same text again for the same figures; the fonts of the reader draw it.
@@ -48,26 +48,37 @@ def intervals(found: Comparison, form: Form = "svg") -> bytes:
     return _drawn(draw, form, height=1.2 + 0.4 * len(found.arms))
 
 
-def anytime(trials: Sequence[Trial], arms: Sequence[str], form: Form = "svg") -> bytes:
-    """The mean best score so far of each arm's runs against what they had spent: dollars, or tokens where free."""
-    priced = any(point.usd > 0 for one in trials for point in one.curve)
+_AXES: dict[Unit, str] = {
+    "usd": "dollars spent by a run",
+    "tokens": "tokens used by a run",
+    "seconds": "seconds that a run took",
+}
 
-    def spent(point: Point) -> float:
-        return point.usd if priced else float(point.tokens)
+
+def units(trials: Sequence[Trial]) -> tuple[Unit, ...]:
+    """What best so far can be drawn against: dollars where any were paid, tokens, seconds."""
+    known: tuple[Unit, ...] = ("usd", "tokens", "seconds")
+    return tuple(
+        unit for unit in known if any(at.spent(unit) > 0 for one in trials for at in one.curve)
+    )
+
+
+def anytime(trials: Sequence[Trial], arms: Sequence[str], unit: Unit, form: Form = "svg") -> bytes:
+    """The mean best score so far of each arm's runs against what they had spent, or the time they had taken."""
 
     def draw(axes: Axes) -> None:
-        top = max((spent(p) for one in trials for p in one.curve), default=1.0)
+        top = max((at.spent(unit) for one in trials for at in one.curve), default=1.0)
         at = np.linspace(0, 1.1 * top, _STEPS)
         for row, arm in enumerate(arms):
             curves = [
-                ([spent(p) for p in one.curve], [p.score for p in one.curve])
+                ([p.spent(unit) for p in one.curve], [p.score for p in one.curve])
                 for one in trials
                 if one.arm == arm and one.curve
             ]
             axes.plot(
                 at, mean_curve(curves, at), drawstyle="steps-post", color=f"C{row}", label=arm
             )
-        axes.set_xlabel("dollars spent by a run" if priced else "tokens used by a run")
+        axes.set_xlabel(_AXES[unit])
         axes.set_ylabel("mean best score so far")
         axes.legend()
 

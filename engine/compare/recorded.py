@@ -1,15 +1,21 @@
 """Recorded runs as trials: what ran side by side in a run are its replicates. Pure."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..event import NodeEnded, NodeStarted, Stamped
 from ..fold import Fold, Node
 from ..spend import Spend
 from .trial import Trial
 
 
-def replicates(run: str, arm: str, folded: Fold) -> list[Trial]:
+def replicates(run: str, arm: str, events: Iterable[Stamped], folded: Fold) -> list[Trial]:
     """A trial for each branch of the run's outermost `parallel` that was judged; else one, of the whole run.
 
     So a run of ten teams says how the best of three would have done, and a run of one agent is one replicate.
+    folded: empty, and takes the events in.
     """
+    took = _lives(events, folded)
     totals = folded.totals()
     branches = [
         node
@@ -18,12 +24,29 @@ def replicates(run: str, arm: str, folded: Fold) -> list[Trial]:
     ]
     judged = [node for node in branches if _score(folded, node) is not None]
     if not judged:
-        return [_whole(run, arm, folded)]
+        return [replace(_whole(run, arm, folded), seconds=folded.seconds)]
     return [
         _trial(run, arm, number, node.outcome or "running", _score(folded, node), totals[node.address],
-               clean=None if _flagged(folded, node) else _score(folded, node), task=_row(node.address))
+               clean=None if _flagged(folded, node) else _score(folded, node), task=_row(node.address),
+               seconds=took.get(node.address, 0.0))
         for number, node in enumerate(judged)
     ]  # fmt: skip
+
+
+def _lives(events: Iterable[Stamped], folded: Fold) -> dict[str, float]:
+    """How many seconds of the run's live time each node took."""
+    began: dict[str, float] = {}
+    took: dict[str, float] = {}
+    for stamped in events:
+        folded.add(stamped)
+        match stamped.event:
+            case NodeStarted(address=address):
+                began.setdefault(address, folded.seconds_at(stamped.time))
+            case NodeEnded(address=address) if address in began:
+                took[address] = folded.seconds_at(stamped.time) - began[address]
+            case _:
+                pass
+    return took
 
 
 def _is_side_by_side(folded: Fold, node: Node) -> bool:
@@ -60,10 +83,12 @@ def _trial(
     *,
     clean: float | None,
     task: str,
+    seconds: float = 0.0,
 ) -> Trial:
     amount = spend.amount
     return Trial(
-        arm, task, number, run, outcome, score, clean, score is None, spend.usd, amount.tokens, amount.calls, 0.0
+        arm, task, number, run, outcome, score, clean, score is None, spend.usd, amount.tokens, amount.calls,
+        seconds,
     )  # fmt: skip
 
 

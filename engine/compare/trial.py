@@ -9,6 +9,7 @@ from ..fold import Fold
 from ..spend import MICRO
 
 Better = Literal["higher", "lower"]
+Unit = Literal["usd", "tokens", "seconds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,9 @@ class Point:
     tokens: int
     seconds: float
     score: float
+
+    def spent(self, unit: Unit) -> float:
+        return float(getattr(self, unit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,11 @@ class Trial:
     seconds: float
     curve: tuple[Point, ...] = ()
 
+    def spent(self, unit: Unit) -> float | None:
+        """What the run took; None where its price is not known."""
+        found: float | None = getattr(self, unit)
+        return found
+
     @property
     def flagged(self) -> bool:
         return self.score != self.unflagged
@@ -62,11 +71,16 @@ class Trial:
             "tokens": self.tokens,
             "calls": self.calls,
             "seconds": self.seconds,
+            "curve": [
+                {"usd": at.usd, "tokens": at.tokens, "seconds": at.seconds, "score": at.score}
+                for at in self.curve
+            ],
         }
 
 
-# Ends that are no fault of the arm's.
+# Ends that are no fault of the arm's, but for these reasons: what its agents did, or what they could spend.
 _FAILED = ("failed", "cancelled", "paused")
+_OWN = ("budget: ", "reply: ", "overflow: ", "turns: ")
 
 
 def trial_of(
@@ -94,7 +108,7 @@ def trial_of(
         outcome,
         score,
         clean,
-        end is None or (outcome in _FAILED and not end.reason.startswith("budget: ")),
+        end is None or (outcome in _FAILED and not end.reason.startswith(_OWN)),
         folded.total.usd,
         amount.tokens,
         amount.calls,

@@ -12,7 +12,9 @@ from rich.text import Text
 
 from podium.dsl.problem import ProgramError
 
+from ..caps import budget_of
 from ..compare import Design, Trial, carry_out, ended
+from ..compare.trial import Unit
 from ..ranges import Range
 from .compare_arms import Chosen, is_program, of_experiment, of_files, range_of, recorded
 from .doors import Doors, Opened
@@ -36,6 +38,7 @@ from .session import sole, tell, translated
 from .units import counted, show_usd, usd
 
 if TYPE_CHECKING:
+    from ..compare.arm_result import Spent
     from ..compare.judge import Comparison
     from ..compare.trial import Better
 
@@ -61,7 +64,10 @@ class _Given(TypedDict):
     allow: tuple[str, ...]
     unsafe_sandbox: bool
     store: str
+    after: str | None
     csv_path: str | None
+    curves_path: str | None
+    over: Unit | None
     html_path: str | None
     plot_path: str | None
     as_json: bool
@@ -97,10 +103,26 @@ class _Given(TypedDict):
 @allow_option
 @unsafe_option
 @store_option
+@click.option(
+    "--after",
+    metavar="SPEND",
+    help="Also say the expected best once so much is spent on runs of an arm: '$5', '1M tokens', '30m'.",
+)
 @click.option("--csv", "csv_path", metavar="PATH", help="Also write a line for each run.")
+@click.option(
+    "--curves",
+    "curves_path",
+    metavar="PATH",
+    help="Also write a line, as CSV, for each time a run got better: at what spend and time.",
+)
 @click.option("--html", "html_path", metavar="PATH", help="Also write a report with plots.")
 @click.option(
     "--plot", "plot_path", metavar="PATH", help="Also draw best so far over spend: .svg or .png."
+)
+@click.option(
+    "--over",
+    type=click.Choice(["usd", "tokens", "seconds"]),
+    help="What --plot draws over; dollars, or tokens where free.",
 )
 @json_option
 @verbose_option
@@ -114,8 +136,10 @@ def command(ctx: click.Context, /, **given: Unpack[_Given]) -> None:
     apart; 2 wrong program or usage; 4 a server or verifier failed; 130 interrupted.
     """
     words = given["words"]
-    writers = _writers(given["html_path"], given["plot_path"])
+    writers = _writers(given)
     needs_stats()
+    from .compare_view import as_csv, curves_csv
+
     try:
         if is_program(words[0].partition("#")[0]):
             trials, found = _carried_out(given, ctx.obj or Doors())
@@ -123,7 +147,11 @@ def command(ctx: click.Context, /, **given: Unpack[_Given]) -> None:
             trials, found = _read(given)
     except ProgramError as error:
         reject(error, as_json=given["as_json"])
-    _tell(trials, found, as_json=given["as_json"], csv_path=given["csv_path"])
+    if given["csv_path"] is not None:
+        Path(given["csv_path"]).write_text(as_csv(trials), "utf-8")
+    if given["curves_path"] is not None:
+        Path(given["curves_path"]).write_text(curves_csv(trials), "utf-8")
+    _tell(trials, found, as_json=given["as_json"])
     for write in writers:
         write(" ".join(words), trials, found)
     ctx.exit(_exit(trials))
@@ -141,13 +169,14 @@ def _carried_out(given: _Given, doors: Doors) -> "tuple[Sequence[Trial], Compari
         chosen.name, chosen.arms, chosen.repeats, given["seed"], given["inflight"], cap, chosen.worst
     )  # fmt: skip
     names, better = [arm.name for arm in chosen.arms], chosen.better
+    spent = spent_of(given["after"])
     early = given["until_clear"]
     enough = _enough(names, given["level"], better) if early else _never
     opened = partial(doors.opened, given["store"], unsafe_sandbox=given["unsafe_sandbox"])
     trials = run_design(opened, design, enough, quiet=given["as_json"])
     return trials, compare(
         trials, names, k=given["k"], level=given["level"], better=better, sequential=early,
-        within=_within(given, chosen.within),
+        within=_within(given, chosen.within), spent=spent,
     )  # fmt: skip
 
 
@@ -173,9 +202,27 @@ def _read(given: _Given) -> "tuple[Sequence[Trial], Comparison]":
     runs = recorded(given["store"], given["words"])
     found = compare(
         runs.trials, runs.names, k=given["k"], level=given["level"], better=runs.better, in_pairs=False,
-        within=_within(given, runs.within),
+        within=_within(given, runs.within), spent=spent_of(given["after"]),
     )  # fmt: skip
     return runs.trials, found
+
+
+def spent_of(text: str | None) -> "Spent | None":
+    """An amount of one unit. Raises ShellError on calls or several, and ProgramError on what is no amount."""
+    from ..compare.arm_result import Spent
+
+    if text is None:
+        return None
+    budget = budget_of(text)
+    usd_spent = None if budget.usd is None else budget.usd / 1e6
+    known: list[tuple[Unit, float | None]] = [
+        ("usd", usd_spent), ("tokens", budget.tokens), ("seconds", budget.seconds),
+    ]  # fmt: skip
+    match [Spent(unit, float(amount)) for unit, amount in known if amount is not None]:
+        case [one]:
+            return one
+        case _:
+            raise ShellError("--after is dollars, tokens or a time: --after '$5', --after 30m")
 
 
 def _within(given: _Given, declared: Range) -> Range:
@@ -199,8 +246,9 @@ def needs_stats() -> None:
 Writer = Callable[[str, Sequence[Trial], "Comparison"], None]
 
 
-def _writers(html_path: str | None, plot_path: str | None) -> list[Writer]:
+def _writers(given: _Given) -> list[Writer]:
     """What also writes files. Loaded before anything runs: what it needs may not be there."""
+    html_path, plot_path = given["html_path"], given["plot_path"]
     if plot_path is not None and Path(plot_path).suffix not in (".svg", ".png"):
         raise ShellError(f"--plot {plot_path}: a plot is .svg or .png")
     if html_path is None and plot_path is None:
@@ -212,7 +260,8 @@ def _writers(html_path: str | None, plot_path: str | None) -> list[Writer]:
             raise
         said = f"plots need {error.name}: pip install 'podium[report]'"
         raise ShellError(said, Exit.FAILED) from error
-    pairs = ((html_path, write_html), (plot_path, write_plot))
+    drawn = partial(write_plot, over=given["over"])
+    pairs = ((html_path, write_html), (plot_path, drawn))
     return [partial(write, Path(path)) for path, write in pairs if path is not None]
 
 
@@ -298,12 +347,9 @@ def _tell(
     found: "Comparison",
     *,
     as_json: bool,
-    csv_path: str | None,
 ) -> None:
-    from .compare_view import as_csv, heads, rows, sentences
+    from .compare_view import heads, rows, sentences
 
-    if csv_path is not None:
-        Path(csv_path).write_text(as_csv(trials), "utf-8")
     if as_json:
         runs = [one.as_json() for one in trials]
         click.echo(safe_json({"schema": 1, **found.as_json(), "runs": runs}))

@@ -15,16 +15,18 @@ from ..clients.address import BASE
 from ..compare.arms import Arm, arms_of
 from ..compare.recorded import replicates
 from ..compare.trial import Better, Trial
+from ..fold import Fold, fold_for
 from ..library import DiskLibrary, allowance
 from ..plan import plan
 from ..ranges import ANY, Range, mean_range
 from ..ranges import range_of as range_of_task
+from ..store import RunRecord, Store
 from .exits import ShellError
 from .inputs import Asked, allow_rules, request_of
 from .loading import load, params, reach
 from .project import NAME as PROJECT_FILE
 from .project import read_project
-from .reading import find_run, fold_of, open_store, program_of
+from .reading import find_run, open_store, program_of
 from .texts import read_program
 
 
@@ -167,6 +169,13 @@ def _worst(arms: Sequence[Arm]) -> int | None:
     return whole
 
 
+def trials_of(store: Store, record: RunRecord, arm: str) -> tuple[Fold, list[Trial]]:
+    """What ran side by side in a run of the store, as trials of an arm."""
+    program = program_of(record)
+    folded = Fold() if program is None else fold_for(program)
+    return folded, replicates(record.id, arm, store.events(record.id), folded)
+
+
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """Runs of the store as arms, each named by its id."""
@@ -186,9 +195,9 @@ def recorded(store: str, words: Sequence[str]) -> Recorded:
     with open_store(Path(store)) as opened:
         for word in words:
             record = find_run(opened, word)
-            folded = fold_of(opened, record)
+            folded, found = trials_of(opened, record, record.id)
             names.append(record.id)
-            trials += replicates(record.id, record.id, folded)
+            trials += found
             directions.add(folded.better)
             program = program_of(record)
             ranges += [ANY] if program is None else map(range_of_task, program.tasks)

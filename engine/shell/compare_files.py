@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..compare.judge import Comparison
-from ..compare.plots import Form, against_budget, anytime, intervals
+from ..compare.plots import Form, against_budget, anytime, intervals, units
 from ..compare.scaling import Observed, lines
-from ..compare.trial import Trial
+from ..compare.trial import Trial, Unit
 from .compare_view import as_html
 
 
@@ -14,17 +14,21 @@ def write_html(path: Path, title: str, trials: Sequence[Trial], found: Compariso
     """One page with the table, the sentences and the plots."""
     names = [arm.name for arm in found.arms]
     plots = [intervals(found)]
-    if any(one.curve for one in trials):
-        plots.append(anytime(trials, names))
+    plots += [anytime(trials, names, unit) for unit in units(trials)]
     path.write_text(as_html(title, found, plots), "utf-8")
 
 
-def write_plot(path: Path, _title: str, trials: Sequence[Trial], found: Comparison) -> None:
-    """Best so far over spend, where runs say what they had spent when; else the intervals."""
+def write_plot(
+    path: Path, _title: str, trials: Sequence[Trial], found: Comparison, *, over: Unit | None = None
+) -> None:
+    """Best so far over spend or time, where runs say what they had spent when; else the intervals.
+
+    over: the axis; None takes the first there is of dollars, tokens and seconds.
+    """
     form = _form(path)
-    names = [arm.name for arm in found.arms]
-    drawn = any(one.curve for one in trials)
-    path.write_bytes(anytime(trials, names, form) if drawn else intervals(found, form))
+    names, known = [arm.name for arm in found.arms], units(trials)
+    unit = over if over in known else next(iter(known), None)
+    path.write_bytes(intervals(found, form) if unit is None else anytime(trials, names, unit, form))
 
 
 def write_budgets(

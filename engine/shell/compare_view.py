@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from math import isfinite, isnan
 
-from ..compare.arm_result import ArmResult
+from ..compare.arm_result import ArmResult, Spent
 from ..compare.front import front
 from ..compare.judge import Comparison
 from ..compare.pair_result import PairResult
@@ -22,7 +22,7 @@ _CSV = (
 
 
 def rows(found: Comparison) -> Iterator[tuple[str, ...]]:
-    """A row of HEADS for each arm; costs are of one run, on average."""
+    """A row of heads for each arm; costs are of one run, on average."""
     for arm in found.arms:
         runs = str(arm.scored) if arm.scored == arm.runs else f"{arm.scored} of {arm.runs}"
         yield (
@@ -34,6 +34,7 @@ def rows(found: Comparison) -> Iterator[tuple[str, ...]]:
             "-" if isnan(arm.tokens) else show_count(round(arm.tokens)),
             "-" if isnan(arm.calls) else f"{arm.calls:.3g}",
             "-" if isnan(arm.seconds) else show_seconds(arm.seconds),
+            *(() if found.spent is None else (number(arm.after),)),
         )
 
 
@@ -102,6 +103,27 @@ def as_csv(trials: Sequence[Trial]) -> str:
     return out.getvalue()
 
 
+def curves_csv(trials: Sequence[Trial]) -> str:
+    """A line for each time a run got better, with its head: what it had spent, its time, its score."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("arm", "task", "repeat", "run", "usd", "tokens", "seconds", "score"))
+    for one in trials:
+        for at in one.curve:
+            values = (
+                one.arm,
+                one.task,
+                one.repeat,
+                one.run,
+                at.usd,
+                at.tokens,
+                at.seconds,
+                at.score,
+            )
+            writer.writerow([_cell(value) for value in values])
+    return out.getvalue()
+
+
 def _cell(value: object) -> object:
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):
         return "'" + value
@@ -121,7 +143,18 @@ def as_html(title: str, found: Comparison, plots: Sequence[bytes]) -> str:
 
 def heads(found: Comparison) -> tuple[str, ...]:
     named = {"best": f"best of {found.k}", "interval": f"{found.level:.0%} interval"}
-    return tuple(named.get(head, head) for head in HEADS)
+    after = () if found.spent is None else (f"best after {_amount(found.spent)}",)
+    return (*(named.get(head, head) for head in HEADS), *after)
+
+
+def _amount(spent: Spent) -> str:
+    match spent.unit:
+        case "usd":
+            return show_usd(round(spent.amount * 1e6))
+        case "tokens":
+            return f"{show_count(round(spent.amount))} tokens"
+        case "seconds":
+            return show_seconds(spent.amount)
 
 
 def _svg(plot: bytes) -> str:

@@ -33,7 +33,7 @@ from .options import (
 )
 from .reports import reject
 from .safe import safe_json
-from .scale_runs import Rival, pilot, recorded
+from .scale_runs import Rival, must_know, pilot, recorded
 from .scale_view import Answer, Question
 from .texts import read_program
 
@@ -118,6 +118,8 @@ def command(ctx: click.Context, /, **given: Unpack[_Given]) -> None:
     except ProgramError as error:
         reject(error, as_json=given["as_json"])
     wanted = _sizes(given["sizes"])
+    if rival is not None:
+        must_know(given["store"], rival)
     if given["pilot"]:
         design = pilot(question.loaded, rival, wanted, given["runs"], given["seed"])
         opened = partial(doors.opened, given["store"], unsafe_sandbox=given["unsafe_sandbox"])

@@ -7,11 +7,11 @@ from pathlib import Path
 from podium.dsl.program import Budget, Program
 
 from ..compare import Arm, Design, Trial
-from ..compare.recorded import replicates
 from ..sizes import replicated, sized
+from .compare_arms import trials_of
 from .exits import ShellError
 from .loading import Loaded
-from .reading import find_run, fold_of, open_store, program_of
+from .reading import find_run, open_store, program_of
 
 
 def _none() -> dict[int, list[Trial]]:
@@ -79,8 +79,6 @@ def recorded(store: str, loaded: Loaded, rival: Rival | None) -> Found:
     """The trials of the program's team in the store, by size, and the rival's; each under its task's name."""
     found = Found()
     if not Path(store).is_file():
-        if rival is not None and rival.loaded is None:
-            raise ShellError(rival.unknown)
         return found
     names = _statements(loaded).keys()
     with open_store(Path(store)) as opened:
@@ -90,16 +88,26 @@ def recorded(store: str, loaded: Loaded, rival: Rival | None) -> Found:
                 continue
             to = _place(found, ran, loaded, rival)
             if to is not None:
-                to += _of_tasks(replicates(record.id, "", fold_of(opened, record)), ran, loaded)
+                to += _of_tasks(trials_of(opened, record, "")[1], ran, loaded)
         if rival is not None and rival.loaded is None:
-            try:
-                record = find_run(opened, rival.name)
-            except ShellError as error:
-                raise ShellError(rival.unknown) from error
-            trials = replicates(record.id, record.id, fold_of(opened, record))
+            record = find_run(opened, rival.name)
+            trials = trials_of(opened, record, record.id)[1]
             ran = program_of(record)
             found.rival.extend(trials if ran is None else _of_tasks(trials, ran, loaded))
     return found
+
+
+def must_know(store: str, rival: Rival) -> None:
+    """Raise ShellError, before anything is run, where a rival is neither a model nor a run of the store."""
+    if rival.loaded is not None:
+        return
+    if not Path(store).is_file():
+        raise ShellError(rival.unknown)
+    with open_store(Path(store)) as opened:
+        try:
+            find_run(opened, rival.name)
+        except ShellError as error:
+            raise ShellError(rival.unknown) from error
 
 
 def _place(found: Found, ran: Program, loaded: Loaded, rival: Rival | None) -> list[Trial] | None:

@@ -5,14 +5,15 @@ an overhead that grows with m, and a constant are all kept, each with the weight
 likelihood of the sizes' means, which asks what a leave-one-size-out error asks: how well is what was not fitted
 foretold). What they disagree on, such as a size far from those that were run, comes out wide.
 
-Of several tasks each has a level, a gain and a spread of its own, and the shape is common. What the gains of tasks
-have in common is found with them: a task with few runs leans on the others, one with many hardly does.
+Of several tasks each has a level, a gain and a spread of its own. Whether they have the shape in common, and how
+alike their gains are, is found with them: where they are alike, a task with few runs leans on the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..ranges import ANY, Range
 from .best import Floats
@@ -180,18 +181,56 @@ def _means(
     means = [task.means / task.unit for task in seen]
     shares = (1.0,) if len(seen) == 1 else _APART
     models = [_Model(shape, share, seen, at) for shape in _shapes(top) for share in shares]
-    told = np.stack([model.likelihood(means, noises) for model in models], axis=1)
-    weight = np.exp(told - told.max(axis=1, keepdims=True))
-    bounds = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
-    picked = (bounds < chance.random((power.size, 1))).sum(axis=1).clip(max=len(models) - 1)
+    each = np.stack([model.each(means, noises) for model in models])
+    alike = np.stack([model.alike(means, noises) for model in models]) + each.sum(axis=1)
+    own = [number for number, model in enumerate(models) if not model.shares]
+    apart = chance.random(power.size) < _odds(each[own], alike)
     found = [np.empty((power.size, at.size)) for _ in seen]
+    chosen = _picked(alike, chance)
     for number, model in enumerate(models):
-        rows = picked == number
+        rows = (chosen == number) & ~apart
         if rows.any():
-            drawn = model.draw(means, [noise[rows] for noise in noises], chance)
-            for whole, task, curve in zip(found, seen, drawn, strict=True):
-                whole[rows] = task.centre + task.unit * curve
+            shared = model.common(means, [noise[rows] for noise in noises], chance)
+            for i, task in enumerate(seen):
+                curve = model.draw(i, means[i], noises[i][rows], shared, chance)
+                found[i][rows] = task.centre + task.unit * curve
+    for i, task in enumerate(seen):
+        chosen = _picked(each[own, i], chance)
+        for place, number in enumerate(own):
+            rows = (chosen == place) & apart
+            if rows.any():
+                curve = models[number].draw(i, means[i], noises[i][rows], 0.0, chance)
+                found[i][rows] = task.centre + task.unit * curve
     return found
+
+
+def _odds(each: Floats, alike: Floats) -> Floats:
+    """The chance that tasks have neither shape nor gain in common, for each draw; as likely as not beforehand.
+
+    each: of the shapes by task, shape (shapes, tasks, draws); alike: of what is common to all, (models, draws).
+    """
+    apart = np.stack([_mean_of(each[:, task]) for task in range(each.shape[1])]).sum(axis=0)
+    gap = np.clip(_mean_of(alike) - apart, -700.0, 700.0)
+    found: Floats = 1 / (1 + np.exp(gap))
+    return found
+
+
+def _mean_of(told: Floats) -> Floats:
+    """The mean likelihood over models, as a logarithm; told: as logarithms, models first."""
+    top = told.max(axis=0)
+    found: Floats = top + np.log(np.exp(told - top).mean(axis=0))
+    return found
+
+
+def _picked(told: Floats, chance: np.random.Generator) -> NDArray[np.int64]:
+    """For each draw the number of a model, by its likelihood; told: as logarithms, shape (models, draws)."""
+    weight = np.exp(told - told.max(axis=0))
+    bounds: Floats = np.cumsum(weight / weight.sum(axis=0), axis=0)
+    dealt = chance.random(len(bounds[0]))
+    found = np.array(
+        [np.searchsorted(bounds[:, i], one) for i, one in enumerate(dealt)], dtype=np.int64
+    )
+    return np.minimum(found, len(told) - 1)
 
 
 class _Common(NamedTuple):
@@ -218,41 +257,62 @@ class _Model:
         self._own = wide * np.sqrt([1.0, *([apart] * len(shape))])
         self._shared = wide[1:] * np.sqrt(1 - apart)
 
-    def likelihood(self, means: Sequence[Floats], noises: Sequence[Floats]) -> Floats:
-        """Of the sizes' means of all tasks, for each row of noise (their variances); shape (rows,)."""
-        found = np.zeros(noises[0].shape[0])
+    @property
+    def shares(self) -> bool:
+        """Whether coefficients of tasks have anything in common."""
+        return bool(self._shared.any())
+
+    def each(self, means: Sequence[Floats], noises: Sequence[Floats]) -> Floats:
+        """The likelihood of each task's means, for each row of noise (their variances): shape (tasks, rows)."""
+        found: list[Floats] = []
         for here, mean, noise in zip(self._here, means, noises, strict=True):
             known = self._covariance(here, noise)
             _, size = np.linalg.slogdet(known)
             solved = np.linalg.solve(known, np.broadcast_to(mean[:, None], (*noise.shape, 1)))[
                 ..., 0
             ]
-            found -= 0.5 * (size + solved @ mean)
+            found.append(-0.5 * (size + solved @ mean))
+        return np.stack(found)
+
+    def alike(self, means: Sequence[Floats], noises: Sequence[Floats]) -> Floats:
+        """What it adds, all tasks together, that they have something in common; shape (rows,)."""
+        if not self.shares:
+            nothing: Floats = np.zeros(len(noises[0]))
+            return nothing
         common = self._common(means, noises)
         _, size = np.linalg.slogdet(common.root)
         solved = np.linalg.solve(common.root, common.told[..., None])[..., 0]
-        whole: Floats = found - size + 0.5 * (solved**2).sum(axis=-1)
+        whole: Floats = 0.5 * (solved**2).sum(axis=-1) - size
         return whole
 
-    def draw(
+    def common(
         self, means: Sequence[Floats], noises: Sequence[Floats], chance: np.random.Generator
-    ) -> list[Floats]:
-        """Each task's curve for each row of noise: drawn from before, moved by what it misses of the means."""
-        rows = noises[0].shape[0]
+    ) -> Floats | float:
+        """A draw of what coefficients have in common, for each row of noise."""
+        if not self.shares:
+            return 0.0
         common = self._common(means, noises)
         middle = np.linalg.solve(common.root, common.told[..., None])[..., 0]
         unit = middle + chance.standard_normal(middle.shape)
         turned = np.swapaxes(common.root, -1, -2)
-        alike = self._shared * np.linalg.solve(turned, unit[..., None])[..., 0]
-        found: list[Floats] = []
-        for here, mean, noise in zip(self._here, means, noises, strict=True):
-            before = chance.standard_normal((rows, self._own.size)) * self._own
-            before[:, 1:] += alike
-            seen = before @ here.T + chance.standard_normal(noise.shape) * np.sqrt(noise)
-            missed = np.linalg.solve(self._covariance(here, noise), (mean - seen)[..., None])[
-                ..., 0
-            ]
-            found.append((before + missed @ here * self._own**2) @ self._there.T)
+        found: Floats = self._shared * np.linalg.solve(turned, unit[..., None])[..., 0]
+        return found
+
+    def draw(
+        self,
+        task: int,
+        mean: Floats,
+        noise: Floats,
+        common: Floats | float,
+        chance: np.random.Generator,
+    ) -> Floats:
+        """A task's curve for each row of noise: drawn from before, moved by what it misses of the means."""
+        here = self._here[task]
+        before = chance.standard_normal((len(noise), self._own.size)) * self._own
+        before[:, 1:] += common
+        seen = before @ here.T + chance.standard_normal(noise.shape) * np.sqrt(noise)
+        missed = np.linalg.solve(self._covariance(here, noise), (mean - seen)[..., None])[..., 0]
+        found: Floats = (before + missed @ here * self._own**2) @ self._there.T
         return found
 
     def _common(self, means: Sequence[Floats], noises: Sequence[Floats]) -> _Common:

@@ -5,10 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from podium.engine.compare import Trial
+from podium.engine.compare import Trial, trial_of
+from podium.engine.compare.arm_result import Spent
 from podium.engine.compare.front import front
 from podium.engine.compare.judge import compare, is_clear
+from podium.engine.event import RunEnded, Stamped
+from podium.engine.fold import Fold
 from podium.engine.shell.compare_view import as_csv, as_html, sentences
+from podium.engine.stats import best_at
 
 
 def trial(arm: str, repeat: int, score: float | None, *, usd: float = 1.0) -> Trial:
@@ -103,3 +107,22 @@ def test_a_page_has_the_frame_of_all_pages_and_lets_nothing_be_run_or_loaded() -
     )
     assert "default-src 'none'" in page
     assert '<div class="drawn"><svg></svg></div>' in page
+
+
+def test_best_after_a_spend_is_of_runs_one_after_the_other() -> None:
+    both = [*trials("a", LOW), *trials("b", HIGH)]
+    found = compare(both, ["a", "b"], spent=Spent("usd", 2.5))
+    assert found.arms[0].after == pytest.approx(best_at(LOW, 2), abs=0.003)
+    assert np.isnan(compare(both, ["a", "b"], spent=Spent("usd", 8.0)).arms[0].after)
+    down = compare(both, ["a", "b"], spent=Spent("seconds", 2.5), better="lower")
+    assert down.arms[0].after < compare(both, ["a", "b"]).arms[0].best
+
+
+def test_a_reply_that_was_cut_is_the_arms_own_failure() -> None:
+    assert not failed_by("reply: the reply was cut by its cap")
+    assert failed_by("server: it is down")
+
+
+def failed_by(reason: str) -> bool:
+    ended = [Stamped(0, 0.0, RunEnded("failed", reason, False, None, None, None, 0.0))]
+    return trial_of("r", ended, Fold(), arm="a", task="t", repeat=0).failed

@@ -158,7 +158,9 @@ def test_the_report_stands_alone_and_shows_names_as_text(world: World) -> None:
     words = ("--csv", "runs.csv", "--html", "report.html", "--plot", "curve.png", "--repeats", "3")
     assert world.compare("main.team", *words).exit_code == 0
     page = world.folder.joinpath("report.html").read_text()
-    assert page.count("<svg") == 2
+    # Intervals, and best so far over dollars, tokens and seconds.
+    assert page.count("<svg") == 4
+    assert "seconds that a run took" in page
     assert "<script" not in page
     assert 'src="' not in page
     lines = world.folder.joinpath("runs.csv").read_text().splitlines()
@@ -217,3 +219,27 @@ def test_intervals_end_where_scores_do(world: World) -> None:
     found = told(world.compare("main.team", "--range", "0.45,0.5", "--json"))
     ends = [one["interval"] for one in found["arms"]]
     assert all(one["low"] >= 0.45 and one["high"] <= 0.5 for one in ends)
+
+
+def test_best_after_a_spend_and_curves_are_told_over_dollars_tokens_and_time(world: World) -> None:
+    words = ("main.team", "--curves", "curves.csv")
+    tokens = int(2.5 * told(world.compare(*words, "--json"))["arms"][0]["tokens"])
+    after = told(world.compare(*words, "--after", f"{tokens} tokens", "--json"))
+    assert after["spent"] == {"unit": "tokens", "amount": tokens}
+    one, many, _ = after["arms"]
+    assert one["after"] > one["best"]
+    assert many["after"] is None  # which is four times as dear: not one of its runs ends
+    table = world.compare(*words, "--after", "30m").stdout
+    assert "best after 30m" in table
+    lines = world.folder.joinpath("curves.csv").read_text().splitlines()
+    assert lines[0] == "arm,task,repeat,run,usd,tokens,seconds,score"
+    assert len(lines) > 18
+    assert world.compare(*words, "--after", "3 calls").exit_code == 2
+
+
+def test_branches_of_recorded_runs_tell_what_time_they_took(world: World) -> None:
+    told(world.compare("main.team#single", "main.team#several", "--repeats", "1", "--json"))
+    listed = CliRunner().invoke(main, ["show", "--store", "runs.db", "--json"])
+    runs = [one["run"] for one in json.loads(listed.stdout)["runs"]]
+    found = told(world.compare(*runs, "--json"))
+    assert all(one["seconds"] > 0 for one in found["runs"])
