@@ -69,10 +69,7 @@ def result_json(
         "baseline": _baseline_json(folded.baseline),
         "problems": problems_json(folded),
         "suspected": suspected_json(folded),
-        "measured_again": [
-            {"address": one.address, "first": one.first, "second": one.second}
-            for one in folded.measured.values()
-        ],
+        "measured_again": _measured_json(folded),
         "sandbox": folded.sandbox or None,
         "seconds": folded.seconds,
         "spent": folded.total.as_json(),
@@ -83,6 +80,13 @@ def result_json(
         "nodes": [_node_json(node, totals[node.address]) for node in folded.nodes.values()],
         "store": store,
     }
+
+
+def _measured_json(folded: Fold) -> list[dict[str, Any]]:
+    return [
+        {"address": one.address, "first": one.first, "second": one.second}
+        for one in folded.measured.values()
+    ]
 
 
 def problems_json(folded: Fold) -> list[dict[str, Any]]:

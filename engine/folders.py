@@ -28,7 +28,7 @@ def gathered(path: Path, given: str) -> str:
     top = path if path.is_dir() else path.parent
     tree: dict[str, File] = {}
     size = 0
-    for at, info in _within(path, given):
+    for at, info in _within(path, top, given):
         size += info.st_size
         if size > workspace.MOST_BYTES or len(tree) >= workspace.MOST_FILES:
             most = f"{workspace.MOST_FILES:,} files and {workspace.MOST_BYTES >> 20} MiB"
@@ -42,18 +42,19 @@ def gathered(path: Path, given: str) -> str:
     return workspace.written(tree)
 
 
-def _within(path: Path, given: str) -> Iterator[tuple[Path, os.stat_result]]:
+def _within(path: Path, top: Path, given: str) -> Iterator[tuple[Path, os.stat_result]]:
     info = path.lstat()
     if stat.S_ISDIR(info.st_mode):
         for at in sorted(path.iterdir()):
             if at.name not in LEFT_OUT:
-                yield from _within(at, given)
+                yield from _within(at, top, given)
     elif stat.S_ISREG(info.st_mode):
         yield path, info
     else:
         what = "a link" if stat.S_ISLNK(info.st_mode) else "no file"
+        name = path.relative_to(top).as_posix()
         raise LibraryError(
-            f'"{given}" has {path.name!a}, which is {what}: files and folders alone can be given'
+            f'"{given}" has {name!a}, which is {what}: files and folders alone can be given'
         )
 
 

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast
 
@@ -79,11 +80,9 @@ async def judge(
     """
     verifier = call.verifier
     if verifier.parts:
+        on = partial(judge, inline=inline, environ=environ, sandbox=sandbox, kept=kept)
         each = [replace(call, verifier=part) for part in named_parts(verifier)]
-        said = [
-            await judge(one, bindings, inline=inline, environ=environ, sandbox=sandbox, kept=kept)
-            for one in each
-        ]
+        said = [await on(one, bindings) for one in each]
         return combined(verifier, said, call.task.better)
     pure = KINDS.get(verifier.kind)
     if pure is not None:
@@ -92,10 +91,7 @@ async def judge(
     if verifier.kind == "http":
         return _sound(await _in_time(verifier, asked(call, environ, tree)))
     if verifier.kind == "command":
-        if sandbox is None:
-            raise _error(f"{verifier.name} starts a program, and there is no sandbox at hand")
-        text = answered(call.answer, call.text)
-        return _sound(await _in_time(verifier, checked(call, text, sandbox, tree)))
+        return _sound(await _in_time(verifier, _program(call, sandbox, tree)))
     if verifier.judges:
         raise _error(f"{verifier.name} asks a model, which only a run can")
     if verifier.kind != "python":
@@ -105,6 +101,12 @@ async def judge(
     attempt = Attempt(call.answer, call.text, call.address, tree=call.tree, files=files)
     called = _called(function, attempt, call.task, inline=inline)
     return verdict_of(await _in_time(verifier, called))
+
+
+def _program(call: VerifierCall, sandbox: Sandbox | None, tree: Tree) -> Awaitable[Verdict]:
+    if sandbox is None:
+        raise _error(f"{call.verifier.name} starts a program, and there is no sandbox at hand")
+    return checked(call, answered(call.answer, call.text), sandbox, tree)
 
 
 def _files(call: VerifierCall, kept: Callable[[str], str]) -> Tree:

@@ -81,10 +81,7 @@ def command(
     """
     doors = ctx.obj or Doors()
     file, task = named(words)
-    if (path is None) != serve:
-        raise ShellError("give --answer PATH, or --serve")
-    if files is not None and serve:
-        raise ShellError("--files come with an answer: --serve gets both with each request")
+    _refuse(path, files, serve=serve)
     # The flow is never run; a task needs one to be compiled with, and that one a budget and leave.
     asked = Asked(
         expression="agent",
@@ -101,8 +98,7 @@ def command(
     if path is None:
         _serve(program.tasks, task, doors, sandbox, host=host, port=port)
         return
-    one, verifier = with_verifier(program.tasks, task)
-    verdict = _verdict(one, verifier, path, _tree(files), doors, sandbox)
+    verdict = _verdict(*with_verifier(program.tasks, task), path, _tree(files), doors, sandbox)
     click.echo(_json(verdict) if as_json else safe(sentence(verdict)))
     ctx.exit(exit_of("finished", passed=verdict.passed, judged=True))
 
@@ -119,6 +115,14 @@ def named(words: tuple[str, ...]) -> tuple[str | None, str]:
                 "say which task: `podium verify main.team TASK` of a file, or `podium verify golf:clap` of a "
                 "family (`podium tasks` lists them)"
             )
+
+
+def _refuse(path: str | None, files: str | None, *, serve: bool) -> None:
+    """Raise ShellError on words that do not go together."""
+    if (path is None) != serve:
+        raise ShellError("give --answer PATH, or --serve")
+    if files is not None and serve:
+        raise ShellError("--files come with an answer: --serve gets both with each request")
 
 
 def _sandbox(program: Program, *, unsafe: bool) -> Sandbox | None:

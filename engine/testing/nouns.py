@@ -275,8 +275,9 @@ class Nouns:
         """Files that agents with a folder begin with. Teams go about it as they say: some cannot be at work."""
         self.files |= {"kit/a": "one\ntwo", "notes": "see a"}
         self.allow += ["file:kit", "file:notes"]
-        several = t.listed(t.string("kit"), t.string("notes"))
-        return {"files": self.pick(t.string("kit"), several), "style": t.name("discuss")}
+        several: list[s.Expr] = [t.string("kit"), t.listed(t.string("kit"), t.string("notes"))]
+        files = self.pick(*several)
+        return {"files": files, "style": t.name("discuss")}
 
     def _rows(self) -> s.Expr:
         self.files["set.jsonl"] = ROWS

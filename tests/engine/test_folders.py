@@ -80,7 +80,7 @@ def link_out(project: Path) -> None:
 
 
 def link_in(project: Path) -> None:
-    (project / "bug" / "again").symlink_to(project / "bug" / "lib")
+    (project / "bug" / "lib" / "again").symlink_to(project / "bug")
 
 
 def unsayable(project: Path) -> None:
@@ -96,7 +96,7 @@ def many(project: Path) -> None:
     ("happens", "told"),
     [
         (link_out, "\"bug\" has 'out', which is a link: files and folders alone can be given"),
-        (link_in, "\"bug\" has 'again', which is a link: files and folders alone can be given"),
+        (link_in, "\"bug\" has 'lib/again', which is a link: files and folders alone can be given"),
         (unsayable, r"""has a file whose name cannot be used: 'a\nb'"""),
         (many, '"bug" is more than an agent\'s folder holds: 4 files and 16 MiB'),
     ],
