@@ -127,7 +127,11 @@ def test_a_tighter_budget_plans_no_more(made: Generated, calls: int) -> None:
     free = plan(program).total
     tight = plan(replace(program, budget=tighter(program.budget, Budget(calls=calls)))).total
     assert tight.calls.most <= min(calls, free.calls.most)
-    assert tight.tokens.most <= free.tokens.most
+    if not any(
+        task.verify and any(leaf.judges for leaf in task.verify.leaves()) for task in program.tasks
+    ):
+        # Where a budget may run out any attempt may be the answer, and a judge may be asked about more of them.
+        assert tight.tokens.most <= free.tokens.most
 
 
 def assert_in_order(amounts: Amounts) -> None:
