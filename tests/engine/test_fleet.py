@@ -49,6 +49,26 @@ def test_a_group_stays_where_it_was() -> None:
         assert places.place(Wish("m", group, 1), 1.0) == first[group]
 
 
+def test_it_matters_who_goes_next_where_some_replicas_are_full_and_others_are_not() -> None:
+    places = fleet(*(replica(i, inflight=1) for i in range(3)))
+    assert places.places("m", 0.0) is None
+    taken = places.place(Wish("m", "team", 1, prefix=7), 0.0)
+    assert taken is not None
+    found = places.places("m", 0.0)
+    assert found is not None
+    [home] = places.homes(Wish("m", "team", 1, prefix=7))
+    assert home in set(found.open) - set(found.free)
+    assert places.homes(Wish("m", "other", 1, prefix=7)) == (home,)
+    assert places.homes(Wish("m", "other", 1, prefix=8)) == ()
+    assert home not in places.homes(Wish("m", "team", 1, prefix=7, avoid=taken))
+    places.drain(taken.name)
+    assert places.places("m", 0.0) is None  # those that are left have room
+    for _ in range(2):
+        places.place(Wish("m", "", 1), 0.0)
+    assert places.places("m", 0.0) is None
+    assert fleet(replica(1)).places("m", 0.0) is None
+
+
 def test_a_prefix_goes_where_it_was_read_until_that_replica_was_down() -> None:
     places = fleet(*(replica(i, inflight=32) for i in range(4)))
     wish = Wish("m", "", 1, prefix=7)
