@@ -18,8 +18,8 @@ from .call import Call, ModelCall
 from .leading import WARM_S
 
 # For its cache's sake a replica may have a tenth more, and one call, than its share of what is in flight. In
-# `tests/bench/bench_placement.py` with 16 replicas 0.27 M tokens are read again and the busiest replica does 1.06 of
-# the mean; at 1.0 these are 0.44 M and 1.05, at 1.25 0.19 M and 1.23.
+# `tests/bench/bench_placement.py` with 16 replicas 0.27 M tokens are read again and the busiest replica does 1.06
+# of the mean; at 1.0 these are 0.44 M and 1.05, at 1.25 0.19 M and 1.23.
 IMBALANCE = 1.1
 # Without that, it takes a prefix that is new to it only up to its share, half a call apart.
 SLACK = 0.5
