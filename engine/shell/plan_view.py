@@ -17,12 +17,15 @@ from podium.dsl.program import (
 )
 
 from ..agent.act import DEFAULT_WINDOW
+from ..call import CallError
+from ..folders import begun
 from ..plan import Binding, Node, Plan
 from ..plan.amounts import NOTHING, Amounts, Range
 from ..plan.rents import Rents
 from ..plan.settings import of_models, of_node, of_run
 from ..plan.touched import touched
 from ..spend import MICRO, unpriced
+from ..workspace import read
 from .safe import safe, safe_json, safe_line
 from .settings_view import in_force
 from .units import counted, show_calls, show_count, show_seconds, show_tokens, show_usd
@@ -185,11 +188,27 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     if baselines := sum(task.baseline is not None for task in program.tasks):
         what = "The baseline is" if baselines == 1 else f"{baselines} baselines are"
         yield f"{what} scored before anything is sent."
+    yield from _given(program)
     for name, value, origin in program.params:
         yield f"Parameter {name} = {parameter(value)} ({origin})"
     yield "In force, defaults included:"
     yield from (f"  {line}" for line in in_force(program, planned))
     yield from (f"{kind}: {', '.join(names)}" for kind, names in touched(program).items() if names)
+
+
+def _given(program: Program) -> Iterator[str]:
+    """What the folders of agents begin with; of several tasks each with its own, how many there are."""
+    try:
+        folders = [read(text) for text in begun(program).values()]
+    except CallError as error:  # a run is refused
+        yield f"It will not run: {safe_line(error.message, 300)}."
+        return
+    if not folders:
+        return
+    files = counted(sum(map(len, folders)), "file")
+    size = sum(len(file.data) for tree in folders for file in tree.values())
+    what = "files of its task" if len(folders) == 1 else f"files of its task, {len(folders)} sets"
+    yield f"Each agent's folder begins with the {what}: {files}, {size:,} bytes."
 
 
 def from_cache(amounts: Amounts) -> str:

@@ -10,6 +10,7 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
+from podium.engine import workspace
 from podium.engine.call import ToolCall
 from podium.engine.run import Engine
 from podium.engine.shell.artifacts import is_free, write_artifacts
@@ -225,3 +226,20 @@ def test_verify_judges_an_answer_with_files(folder: Path, monkeypatch: pytest.Mo
     missing = podium(*words, "--files", "none")
     assert missing.exit_code == Exit.USAGE
     assert "none" in missing.stderr
+
+
+def test_the_plan_says_what_folders_begin_with(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = WORK.replace(
+        'statement = "write it"', 'statement = "mend it"  files = ["w.team", "kit"]'
+    )
+    (folder / "p.team").write_text(text)
+    (folder / "kit").mkdir()
+    (folder / "kit" / "a").write_text("12345")
+    size = 5 + len(WORK)
+    told = f"Each agent's folder begins with the files of its task: 2 files, {size} bytes."
+    assert told in podium("plan", "p.team", "main").stdout
+    monkeypatch.setattr(workspace, "MOST_FILES", 1)
+    told = "It will not run: `files` of task chore: 2 files, where 1 may be."
+    assert told in podium("plan", "p.team", "main").stdout

@@ -174,7 +174,8 @@ def test_every_default_in_force_is_shown(folder: Path) -> None:
         "$8.00 out per 1M tokens, inflight all",
         "  main/1.parallel: stop none, need 1, split pooled, inflight all, migrate none",
         "  main/1.parallel/1-3.team: rounds 2, order together, sees board, style discuss, "
-        "until score >= 0.5, recruit none, cycles 1, execute none, evaluate none, claims none, compat none",
+        "until score >= 0.5, recruit none, cycles 1, execute none, evaluate none, claims none, "
+        "workspace private, compat none",
         "    members 2 x agent (model fast, max_output 1,000 tokens)",
         "    ceo adaptive ceo (model fast, max_output 512 tokens, "
         "sets assignment and direction and effort and size and stop)",
