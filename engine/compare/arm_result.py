@@ -123,7 +123,8 @@ def _interval(
 ) -> tuple[Interval | None, str]:
     scores = [score for group in groups for score in group]
     try:
-        if len(groups) == 1 and scores and set(scores) <= {0.0, 1.0}:
+        # Where all are 0, or all 1, the interval holds for shares too: one is 0 with chance 1 - mean at most.
+        if len(groups) == 1 and len(scores) > 1 and set(scores) <= {0.0, 1.0}:
             return pass_interval(int(sum(scores)), len(scores), k, level=level), ""
         return bootstrap_t(groups, k, level=level), ""
     except ValueError as error:

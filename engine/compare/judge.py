@@ -90,14 +90,27 @@ def compare(
     )
 
 
-def is_clear(trials: Sequence[Trial], arms: Sequence[str], level: float, better: Better) -> bool:
-    """Whether every two arms are told apart; it may be asked after each block, and the answer stays valid."""
+def is_clear(
+    trials: Sequence[Trial],
+    arms: Sequence[str],
+    level: float,
+    better: Better,
+    *,
+    best_only: bool = False,
+) -> bool:
+    """Whether every two arms are told apart; it may be asked after each block, and the answer stays valid.
+
+    best_only: whether one arm is told to be better than each other, which may be alike.
+    """
     names = list(combinations(arms, 2))
     alpha = (1 - level) / len(names)
     sides = {arm: [one for one in trials if one.arm == arm] for arm in arms}
     sign = 1.0 if better == "higher" else -1.0
+    beaten: dict[str, int] = dict.fromkeys(arms, 0)
     for one, other in names:
         wins, losses, _ = won(sides[one], sides[other], sign)
-        if evidence(wins, losses).p > alpha:
-            return False
-    return True
+        if evidence(wins, losses).p <= alpha:
+            beaten[one if wins > losses else other] += 1
+    return (
+        max(beaten.values()) == len(arms) - 1 if best_only else sum(beaten.values()) == len(names)
+    )

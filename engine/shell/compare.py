@@ -55,6 +55,7 @@ class _Given(TypedDict):
     score_range: str | None
     seed: int
     until_clear: bool
+    until_best: bool
     inflight: int
     max_usd: str | None
     settings: tuple[str, ...]
@@ -93,6 +94,7 @@ class _Given(TypedDict):
 @range_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Of every run, in pairs.")
 @click.option("--until-clear", is_flag=True, help="End as soon as all arms are told apart.")
+@click.option("--until-best", is_flag=True, help="End as soon as one arm beats all others.")
 @click.option(
     "--inflight", type=click.IntRange(1), default=1, show_default=True, help="Blocks at a time."
 )
@@ -170,8 +172,9 @@ def _carried_out(given: _Given, doors: Doors) -> "tuple[Sequence[Trial], Compari
     )  # fmt: skip
     names, better = [arm.name for arm in chosen.arms], chosen.better
     spent = spent_of(given["after"])
-    early = given["until_clear"]
-    enough = _enough(names, given["level"], better) if early else _never
+    early = given["until_clear"] or given["until_best"]
+    best_only = not given["until_clear"]
+    enough = _enough(names, given["level"], better, best_only=best_only) if early else _never
     opened = partial(doors.opened, given["store"], unsafe_sandbox=given["unsafe_sandbox"])
     trials = run_design(opened, design, enough, quiet=given["as_json"])
     return trials, compare(
@@ -183,8 +186,8 @@ def _carried_out(given: _Given, doors: Doors) -> "tuple[Sequence[Trial], Compari
 # What runs have behind them once they are in the store.
 _OF_RUNS = {
     "task": "--task", "each": "--each", "repeats": "--repeats", "max_usd": "--max-usd", "seed": "--seed",
-    "until_clear": "--until-clear", "settings": "--set", "params_file": "--params", "models": "--model",
-    "prices": "--price",
+    "until_clear": "--until-clear", "until_best": "--until-best", "settings": "--set", "params_file": "--params",
+    "models": "--model", "prices": "--price",
 }  # fmt: skip
 
 
@@ -300,11 +303,11 @@ def announced(design: Design, done: int) -> str:
 
 
 def _enough(
-    names: Sequence[str], level: float, better: "Better"
+    names: Sequence[str], level: float, better: "Better", *, best_only: bool
 ) -> Callable[[Sequence[Trial]], bool]:
     from ..compare.judge import is_clear
 
-    return lambda trials: is_clear(trials, names, level, better)
+    return lambda trials: is_clear(trials, names, level, better, best_only=best_only)
 
 
 def run_design(

@@ -30,6 +30,8 @@ _APART = (0.03, 0.3, 1.0)
 # How far the log of a task's spread may be from that of all tasks, and for how many runs the latter counts.
 _LIKE, _LENT = 0.7, 2
 
+_FLAT = 1e-9
+
 Shape = Callable[[Floats], Floats]
 Groups = Mapping[int, Sequence[float]]
 
@@ -52,6 +54,7 @@ class _Seen:
         self.squares = np.array([((one - one.mean()) ** 2).sum() for one in scores])
         self.freedom, self.within = int((self.counts - 1).sum()), float(self.squares.sum())
         whole = np.concatenate(scores) if scores else np.zeros(1)
+        self.largest = float(np.abs(whole).max())
         self.centre, self.unit = float(whole.mean()), float(whole.std())
         self.means = np.array([one.mean() for one in scores]) - self.centre
 
@@ -104,7 +107,8 @@ def fit_tasks(
     if not seen or not all(task.counts.size for task in seen):
         raise ValueError("a task without a run says nothing of the size of teams")
     pooled = sum(task.within for task in seen) / max(1, sum(task.freedom for task in seen))
-    if pooled <= 0:
+    # Equal scores differ by what rounding leaves of their mean.
+    if pooled <= max(_FLAT * task.largest for task in seen) ** 2:
         raise ValueError("two runs of one size at least are needed, and scores that differ")
     usual = float(np.mean([task.unit for task in seen]))
     for task in seen:

@@ -3,9 +3,10 @@
 Each line: a distribution, runs n, best of k, the share of nominal 95 % bootstrap-t intervals that hold the truth
 beside the reference figure, the mean width. Exits 1 where a share is further from its figure than chance explains
 (three and a half standard errors of both).
-Then: pass@1, and how often equal arms are called different. Run by hand:
+Then the other intervals that are printed: pass@1, the difference of two arms, win rates, looked at once and at any
+time; and how often equal arms are called different, also three arms by the whole of `compare`. Run by hand:
 
-    python tests/bench/bench_coverage.py [REPETITIONS]
+    python tests/bench/bench_coverage.py [REPETITIONS] [best|others …]
 """
 
 import sys
@@ -15,7 +16,17 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.engine.stats import bootstrap_t, evidence, paired, pass_interval
+from podium.engine.compare import Trial
+from podium.engine.compare.judge import compare
+from podium.engine.stats import (
+    bootstrap_t,
+    difference,
+    evidence,
+    paired,
+    pass_interval,
+    sign_test,
+    win_interval,
+)
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
 LAWS: dict[str, Draw] = {
@@ -86,10 +97,69 @@ def null(repetitions: int) -> None:
     print(f"{ever / repetitions:.3f} looked at after each of 60 pairs")
 
 
-if __name__ == "__main__":
+def differences(repetitions: int) -> None:
+    """Two arms of which one is better by half a spread, in pairs and apart; k = 1 and 5."""
+    chance = np.random.default_rng(3)
+    inside = {"pairs": 0, "apart, k = 1": 0, "apart, k = 5": 0}
+    for seed in range(repetitions):
+        level = chance.standard_normal(20)
+        one, other = (level + chance.standard_normal(20) + gain for gain in (0.5, 0.0))
+        found = paired(one.tolist(), other.tolist(), seed=seed).interval
+        inside["pairs"] += found is not None and found.low <= 0.5 <= found.high
+        one, other = (chance.standard_normal(20) + gain for gain in (0.5, 0.0))
+        for k in (1, 5):
+            gap = difference([one.tolist()], [other.tolist()], k, draws=1_000, seed=seed)
+            inside[f"apart, k = {k}"] += gap.low <= 0.5 <= gap.high
+    for name, count in inside.items():
+        print(
+            f"difference of two arms of 20 runs, {name}: 95 % interval covers {count / repetitions:.3f}"
+        )
+
+
+def win_rates(repetitions: int) -> None:
+    chance = np.random.default_rng(4)
+    once, ever = 0, 0
+    for _ in range(repetitions):
+        won = np.cumsum(chance.random(30) < 0.7)
+        count = sign_test(int(won[-1]), 30 - int(won[-1]))
+        once += count.low <= 0.7 <= count.high
+        looks = [win_interval(int(w), i - int(w)) for i, w in enumerate(won, 1)]
+        ever += all(low <= 0.7 <= high for low, high in looks)
+    print(f"win rate 0.7 of 30 pairs: exact interval covers {once / repetitions:.3f};")
+    print(f"that for any time covers at all of 30 looks {ever / repetitions:.3f}")
+
+
+def three_arms(repetitions: int) -> None:
+    """How often `compare` tells any of three equal arms from another."""
+    chance = np.random.default_rng(5)
+    wrong = {True: 0, False: 0}
+    for _ in range(repetitions):
+        trials = [
+            Trial(arm, "t", i, "r", "finished", score, score, False, 1.0, 10, 1, 1.0)
+            for arm in "abc"
+            for i, score in enumerate(chance.standard_normal(20).tolist())
+        ]
+        for in_pairs in wrong:
+            found = compare(trials, ["a", "b", "c"], in_pairs=in_pairs)
+            wrong[in_pairs] += any(pair.winner is not None for pair in found.pairs)
+    for in_pairs, count in wrong.items():
+        how = "pairs" if in_pairs else "recorded runs"
+        print(f"three equal arms of 20 {how}: any called different {count / repetitions:.3f}")
+
+
+def main() -> None:
     many = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    same = intervals(many)
-    passes(many * 5)
-    null(many)
+    parts = sys.argv[2:] or ["best", "others"]
+    same = intervals(many) if "best" in parts else True
+    if "others" in parts:
+        passes(many * 5)
+        differences(many)
+        win_rates(many)
+        null(many)
+        three_arms(many)
     if not same:
         raise SystemExit("a share differs from the reference by more than chance explains")
+
+
+if __name__ == "__main__":
+    main()

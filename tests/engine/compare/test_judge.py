@@ -126,3 +126,20 @@ def test_a_reply_that_was_cut_is_the_arms_own_failure() -> None:
 def failed_by(reason: str) -> bool:
     ended = [Stamped(0, 0.0, RunEnded("failed", reason, False, None, None, None, 0.0))]
     return trial_of("r", ended, Fold(), arm="a", task="t", repeat=0).failed
+
+
+def test_the_best_may_be_clear_where_the_others_are_alike() -> None:
+    alike = [trial("c", i, score) for i, score in enumerate(LOW)]
+    three = [*trials("a", LOW), *trials("b", [9.0] * 12), *alike]
+    three += [trial(arm, i, 0.1) for arm in ("a", "c") for i in range(8, 12)]
+    names = ["a", "b", "c"]
+    assert not is_clear(three, names, 0.95, "higher")
+    assert is_clear(three, names, 0.95, "higher", best_only=True)
+    assert not is_clear(three, names, 0.95, "lower", best_only=True)
+
+
+def test_one_run_has_no_interval_though_it_scored_nothing() -> None:
+    one, many = (compare([trial("a", i, 0.0) for i in range(n)], ["a"]).arms[0] for n in (1, 6))
+    assert one.interval is None
+    assert many.interval is not None
+    assert many.interval.high < 0.6

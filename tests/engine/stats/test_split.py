@@ -76,6 +76,8 @@ def test_a_size_far_from_those_that_were_run_has_a_wide_interval() -> None:
 def test_runs_that_do_not_differ_or_are_too_few_are_refused() -> None:
     with pytest.raises(ValueError, match="two runs of one size"):
         splits({1: [0.5], 3: [0.6]}, TEAMS)
+    with pytest.raises(ValueError, match="scores that differ"):
+        splits({1: [0.3, 0.3, 0.3], 3: [0.1] * 7}, TEAMS)
     with pytest.raises(ValueError, match="buys no team"):
         splits(pilot(1, 5, 5, 1), {10: 0})
 
