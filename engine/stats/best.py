@@ -36,7 +36,10 @@ def pass_at(passed: int, runs: int, k: int) -> float:
 
 
 def all_pass_at(passed: int, runs: int, k: int) -> float:
-    """The chance that all of k runs pass: C(passed, k) / C(runs, k); NaN where runs < k."""
+    """The chance that all of k runs pass: C(passed, k) / C(runs, k), in [0, 1]; NaN where runs < k.
+
+    Raises ValueError on k < 1. Source: `pass^k`, as in tau-bench (arXiv 2406.12045), unbiased as pass@k is.
+    """
     _check(k)
     return nan if runs < k else comb(passed, k) / comb(runs, k)
 
@@ -58,7 +61,8 @@ def weights(runs: int, k: int) -> Floats:
 def best_at(scores: Sequence[float] | Floats, k: int) -> float:
     """The expected best of k runs, from the scores of n >= k; NaN where n < k. k = 1 is the mean.
 
-    Unbiased for any distribution. Raises ValueError on scores that are not finite, or k < 1.
+    Between the least and the largest score, and unbiased for any distribution. Raises ValueError on scores that
+    are not finite, or k < 1. Source: as for `weights`.
     """
     _check(k)
     found = array(scores)
@@ -80,7 +84,9 @@ def quantile_at(scores: Sequence[float] | Floats, k: int, q: float) -> float:
 def selected_at(proxies: Sequence[float], truths: Sequence[float], k: int) -> float:
     """The expected true score of the run that a verifier would pick of k, by its own scores, the proxies.
 
-    proxies and truths: one of each for a run, in the same order. Runs with equal proxies are as likely picked.
+    proxies and truths: one of each for a run, in the same order; NaN where there are fewer than k. Runs with equal
+    proxies are as likely picked. Raises ValueError on lists of unequal length, or proxies that are not finite.
+    Source: `weights`, over truths in the order of proxies.
     """
     array(proxies)
     if len(proxies) != len(truths):
@@ -111,7 +117,10 @@ def left_out(ordered: Floats, k: int) -> Floats:
 
 
 def jackknife_se(scores: Sequence[float] | Floats, k: int) -> float:
-    """The standard error of best@k by the jackknife. Raises ValueError unless there are more than k scores."""
+    """The standard error of best@k by the jackknife, 0 or more.
+
+    Raises ValueError unless there are more than k scores. Source: Efron and Stein 1981.
+    """
     return float(spread(array(scores), k))
 
 

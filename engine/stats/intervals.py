@@ -118,7 +118,10 @@ def difference(
 
 
 def detectable(se_one: float, se_other: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The least true difference of two estimates that is found in power of the comparisons: about 2.8 errors."""
+    """The least true difference of two estimates that is found in power of the comparisons: about 2.8 errors.
+
+    se_one, se_other: their standard errors. Source: the normal approximation of a two-sided test's power.
+    """
     z = stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power)
     return float(z) * sqrt(se_one**2 + se_other**2)
 

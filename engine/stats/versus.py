@@ -17,7 +17,9 @@ _PERMUTATIONS = 9_999
 def prob_best(one: Sequence[float], k_one: int, other: Sequence[float], k_other: int) -> float:
     """The chance that the best of k_one runs of one beats the best of k_other of the other, ties half.
 
-    one, other: their scores, k at least of each. Exact over all choices of runs. Raises ValueError on too few.
+    one, other: their scores, k at least of each. In [0, 1], exact over all choices of runs. Raises ValueError on
+    too few. Source: `weights` of one, summed over what of the other is below it; for k = 1 that is Mann and
+    Whitney's U over the number of pairs.
     """
     a, b = array(one), array(other)
     below = np.append(0.0, np.cumsum(weights(b.size, k_other)))
