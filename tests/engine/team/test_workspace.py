@@ -1,8 +1,10 @@
 """The files of a team at work: a folder each, one for all, a branch each; and that each life has the same."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
+import anyio
 import orjson
 import pytest
 import trio.testing
@@ -12,13 +14,16 @@ from podium.dsl.library import MemoryLibrary
 from podium.dsl.program import Program, Task, Team, Tool, Workspace
 from podium.dsl.source import Source
 from podium.engine import Engine
-from podium.engine.call import ModelCall, ToolCall
+from podium.engine.call import ModelCall, Offer, ToolCall, ToolReply, ToolUse
+from podium.engine.handiwork import OFFERS
 from podium.engine.result import RunResult
 from podium.engine.store import Store
 from podium.engine.testing import Say, ScriptedClient, Simulation, schedule, simulate
 from podium.engine.testing.arm import Stroke
 from podium.engine.testing.handmade import exact, program, role, team
 from podium.engine.testing.strokes import struck
+from podium.engine.toolbox import Means, Open, open_tools
+from podium.engine.workspace import File, name_of, read, written
 
 TOOLS = tuple(Tool(name, name) for name in ("write", "edit", "read"))  # type: ignore[arg-type]  # kinds
 RIGHT = Task("sum", "What is 2 + 2?", exact("4"))
@@ -46,8 +51,12 @@ def write(path: str, text: str, seconds: float = 1.0) -> Say:
     return tool("write", seconds, path=path, text=text)
 
 
+def edit(path: str, text: str, seconds: float = 1.0) -> Say:
+    return tool("edit", seconds, path=path, old="-", new=text)
+
+
 async def ran(
-    flow: Team, task: Task, **seats: Sequence[Say]
+    flow: Team, task: Task, tools: Open = open_tools, **seats: Sequence[Say]
 ) -> tuple[RunResult, Mapping[str, bytes], ScriptedClient]:
     """The run in which each seat's replies are these, by turn; other agents say 5."""
 
@@ -57,7 +66,9 @@ async def ran(
         return said[int(turn[1:]) - 1] if said and turn[0] == "t" else Say("5")
 
     client = ScriptedClient(say)
-    async with Engine(Store.memory(), client=client, environ={}, inline=True) as engine:
+    async with Engine(
+        Store.memory(), client=client, environ={}, inline=True, tools=tools
+    ) as engine:
         result = await (await engine.start(program(flow, task))).result()
     return result, result.artifacts, client
 
@@ -148,6 +159,46 @@ async def test_a_change_that_clashes_is_not_kept_and_its_member_is_told() -> Non
     assert "Not kept, as others changed the same at that time: a." in told
     assert "<<<<<<< theirs\ndrei\n=======\nthree\n>>>>>>> yours" in told
     assert shown == found["a"].decode()
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Edits take five seconds, and make a file of what is new."""
+
+    kept: Callable[[str], str]
+
+    def offers(self, tool: Tool) -> tuple[Offer, ...]:
+        return (OFFERS[tool.kind],)
+
+    async def use(self, call: ToolUse) -> ToolReply:
+        files = read(self.kept(call.tree) if call.tree else "")
+        await anyio.sleep(5.0)
+        new = File(str(call.arguments["new"]).encode())
+        left = written({**files, str(call.arguments["path"]): new})
+        return ToolReply("done", tree=name_of(left), kept=((name_of(left), left),))
+
+
+@asynccontextmanager
+async def slow(program: Program, means: Means) -> AsyncGenerator[Slow]:
+    yield Slow(means.kept)
+
+
+@pytest.mark.anyio
+async def test_two_calls_at_the_same_time_lose_nothing_but_what_clashes_and_that_is_told() -> None:
+    _, found, client = await ran(
+        works("shared"),
+        BLIND,
+        tools=slow,
+        m1=[edit("a", "1"), edit("c", "3", 9.0), Say("5")],
+        m2=[edit("b", "2", 3.0), edit("c", "4", 8.0), Say("5")],
+    )
+    assert found == {"a": b"1", "b": b"2", "c": b"3"}
+    assert results(client, "m1") == ["done", "done"]
+    first, second = results(client, "m2")
+    assert (first, "Not kept, as others changed the same at that time: c." in second) == (
+        "done",
+        True,
+    )
 
 
 @pytest.mark.anyio
