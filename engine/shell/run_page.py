@@ -81,9 +81,8 @@ def run_page(shown: Shown) -> str:
 def _parts(shown: Shown) -> Iterator[Element]:
     yield from _top(shown)
     yield from _section("Why the winner won" if shown.is_alone else "Tasks", _winner(shown))
-    yield from _section(
-        "Best so far over spend", _drawn(leaderboard(shown.course, alone=shown.is_alone))
-    )
+    scores = "Best so far over spend" if shown.is_alone else "Scores over spend"
+    yield from _section(scores, _drawn(leaderboard(shown.course, alone=shown.is_alone)))
     yield from _section("Budgets", budgets(shown.folded, shown.limits))
     if shown.plan is not None:
         yield from _section("Planned and spent", planned(shown.folded, shown.plan))

@@ -116,11 +116,13 @@ def _row(depth: int, part: Planned, ran: Sequence[Spend]) -> list[Part]:
 def by_part(folded: Fold, root: Planned) -> dict[str, list[str]]:
     """The addresses of the nodes that ran as copies of each part, by the part's address."""
     found: dict[str, list[str]] = {}
+    # Of several tasks all rows have the same parts, and what is around the rows is none.
+    rows = any(_is_row(segment) for segment in root.address.split("/"))
     for address in folded.nodes:
-        # Of several tasks all rows have the same parts.
-        wanted = [segment for segment in address.split("/") if not segment.endswith(".row")]
+        segments = address.split("/")
+        wanted = [segment for segment in segments if not _is_row(segment)]
         part = _part(root, wanted)
-        if part is not None:
+        if part is not None and (not rows or len(wanted) < len(segments)):
             found.setdefault(part.address, []).append(address)
     return found
 
@@ -134,7 +136,11 @@ def _part(root: Planned, wanted: list[str]) -> Planned | None:
 
 
 def _segments(part: Planned) -> list[str]:
-    return [segment for segment in part.address.split("/") if not segment.endswith(".row")]
+    return [segment for segment in part.address.split("/") if not _is_row(segment)]
+
+
+def _is_row(segment: str) -> bool:
+    return segment.endswith(".row")
 
 
 def _fits(part: Planned, wanted: list[str]) -> bool:

@@ -346,10 +346,28 @@ run main { flow = parallel(3) of team(2, rounds = 1) -> best  task = sums  budge
 """
 
 
+ROWS = """edition 2026
+task sums = rows("sums.jsonl") with { statement = row.q, verify = exact(row.a) }
+run main { flow = parallel(2) of agent -> best  task = sums  budget = [1M tokens] }
+"""
+
+
+def test_the_parts_of_a_run_of_several_tasks_are_those_of_its_rows() -> None:
+    rows = "".join(f'{{"q": "{n} + 1", "a": "{n + 1}"}}\n' for n in range(3))
+    library = MemoryLibrary(files={"sums.jsonl": rows})
+    program, _ = compile_run(Source("main.team", ROWS), library, Choice())
+    events = simulate(program, seed=1, replay=False).events
+    parts = by_part(course_of(events, Fold()).folded, plan(program).root)
+    assert sorted(len(ran) for ran in parts.values()) == [3, 3, 3, 6]
+    assert "Problems: " in Read(page_of(events, program=program)).words
+
+
 def test_each_part_of_the_plan_stands_beside_what_its_copies_took() -> None:
     program, _ = compile_run(Source("main.team", FLOW), MemoryLibrary(), Choice())
     events = simulate(program, seed=1, replay=False).events
     parts = by_part(course_of(events, Fold()).folded, plan(program).root)
-    assert sorted(parts["main/1.parallel/1-3.team"]) == [f"main/1.parallel/{n}.team" for n in (1, 2, 3)]
+    assert sorted(parts["main/1.parallel/1-3.team"]) == [
+        f"main/1.parallel/{n}.team" for n in (1, 2, 3)
+    ]
     words = Read(page_of(events, program=program)).words
     assert "team of 2, 1 round3" in words
