@@ -90,7 +90,9 @@ class Record:
         self._micro, self._spent = before, spent
 
     def keep(self, row: Row) -> int | None:
-        """Add a text; the place of its entry. None where it is none for a record."""
+        """Add a text, if it is not there yet; the place of its entry. None where it is none for a record."""
+        if (place := self._texts.get(row.key)) is not None:
+            return place  # calls that are sent at once each bring it
         text = row.text
         if text is None or row.head or len(text) > LONGEST or not _is_encodable(text):
             return None

@@ -62,7 +62,7 @@ class Packed:
         self._touched: dict[str, Record] = {}
         self._rows: list[RecordRow] = []
         self._spots: list[Spot] = []
-        self._texts: list[tuple[bytes, bytes]] = []
+        self._texts: dict[bytes, bytes] = {}
 
     def __bool__(self) -> bool:
         return bool(self._rows or self._touched or self._texts)
@@ -85,9 +85,12 @@ class Packed:
             record.add([entry_of(one) for one in events])
             self._touched[run] = record
         for text in texts:
+            if text.key in self._texts:  # of calls that are sent at once each brings it
+                continue
             place = None if record is None else record.keep(text)
             if record is None or place is None:
-                self._texts.append(packed(text))
+                key, body = packed(text)
+                self._texts[key] = body
             else:
                 self._spots.append((text.key, record.id, place))
         if record is not None and record.is_full:
@@ -103,8 +106,8 @@ class Packed:
             self._rows.append(record.row())
             if record.is_full:
                 self._open.pop(run, None)
-        found = self._rows, self._spots, self._texts
-        self._rows, self._spots, self._texts = [], [], []
+        found = self._rows, self._spots, [*self._texts.items()]
+        self._rows, self._spots, self._texts = [], [], {}
         self._touched.clear()
         return found
 

@@ -47,6 +47,13 @@ def test_what_is_no_short_text_is_no_entry(row: Row) -> None:
     assert Record(0).keep(row) is None
 
 
+def test_a_text_that_is_brought_twice_is_there_once() -> None:
+    record = Record(0)
+    places = [record.keep(Row(b"a" * 16, "said by all")) for _ in range(2)]
+    assert places == [0, 0]
+    assert entries(record.row().body) == [["said by all"]]
+
+
 def test_a_call_takes_little_more_than_its_digest_and_its_reply() -> None:
     record, chance, said = Record(1 << 32), random.Random(0), 0
     for number in range(10):
