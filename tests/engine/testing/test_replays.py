@@ -56,13 +56,14 @@ def check_replays(
 
 
 def is_orderless(part: object) -> bool:
-    """Whether no race, budget or condition on what was spent is in it: nothing depends on who comes first."""
+    """Whether no race, team at work, budget or condition on what was spent is in it: nothing depends on who comes
+    first."""
     match part:
         case Parallel(passes=passes) if passes is not None:
             return False
         case Budget() if part != Budget():
             return False
-        case Limited():
+        case Limited() | Team(style="work"):
             return False
         case Repeat(until=condition) | Fallback(accept=condition) | Team(until=condition):
             if condition is not None and needs_spent(condition):
