@@ -17,7 +17,7 @@ from podium.engine.testing.server import FakeServer, echo, in_thread
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "reproduction"
-NAMES = ("three_ways", "ceo")
+NAMES = ("three_ways", "ceo", "small_model")
 
 
 @pytest.fixture
@@ -86,6 +86,15 @@ def test_the_levers_run_small_and_a_sound_chief_is_better(scripts: dict[str, Mod
     assert sum(sound["on"]) > sum(sound["off"]) + 6
     assert idle["winner"] != "on" or sum(idle["on"]) < sum(sound["on"])
     assert "all levers, against no CEO" in script.report(found)
+
+
+@pytest.mark.server
+def test_the_small_model_answers_both_questions(scripts: dict[str, ModuleType]) -> None:
+    script = scripts["small_model"]
+    counts = {"words_ways": 1, "arithmetic_ways": 0, "levers": 1}
+    found = json.loads(json.dumps(script.measure(counts, 4, 2)))
+    assert [len(runs) for runs in found["runs"].values()] == [3, 7]
+    assert "4 agents: alone, in 2 teams of 2" in script.report(found)
 
 
 VERIFIER = """import hashlib

@@ -126,12 +126,16 @@ def detectable(se_one: float, se_other: float, *, level: float = 0.95, power: fl
     return float(z) * sqrt(se_one**2 + se_other**2)
 
 
+# Of a difference that is 0: sums of scores are exact to some 16 digits.
+_ROUNDING = 1e-9
+
+
 def runs_needed(difference: float, least: float, runs: int) -> float:
     """How many runs of each arm in all tell a difference apart, where runs of each tell `least` apart.
 
-    Errors fall as 1 / sqrt(runs). Infinite where the difference is 0.
+    Errors fall as 1 / sqrt(runs). Infinite where the difference is 0, also where it is but for rounding.
     """
-    if difference == 0 or not isfinite(least):
+    if not isfinite(least) or abs(difference) <= _ROUNDING * least:
         return inf
     return max(runs, ceil(runs * (least / difference) ** 2))
 

@@ -72,6 +72,8 @@ def test_what_can_be_told_apart_at_eighty_percent_power() -> None:
     assert runs_needed(0.5, 0.947, 50) == 180
     assert runs_needed(2.0, 0.947, 50) == 50
     assert runs_needed(0.0, 0.947, 50) == float("inf")
+    assert runs_needed(0.1 + 0.2 - 0.3, 0.947, 50) == float("inf")
+    assert runs_needed(0.0, 0.0, 50) == float("inf")
 
 
 @pytest.mark.parametrize(
