@@ -89,11 +89,11 @@ def test_the_levers_run_small_and_a_sound_chief_is_better(scripts: dict[str, Mod
 
 
 @pytest.mark.server
-def test_the_small_model_answers_both_questions(scripts: dict[str, ModuleType]) -> None:
+def test_the_small_model_answers_in_three_ways(scripts: dict[str, ModuleType]) -> None:
     script = scripts["small_model"]
-    counts = {"words_ways": 1, "arithmetic_ways": 0, "levers": 1}
+    counts = {"words_ways": 1, "arithmetic_ways": 1, "levers": 0}
     found = json.loads(json.dumps(script.measure(counts, 4, 2)))
-    assert [len(runs) for runs in found["runs"].values()] == [3, 7]
+    assert [len(runs) for runs in found["runs"].values()] == [3, 3]
     assert "4 agents: alone, in 2 teams of 2" in script.report(found)
 
 
