@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from .accounts import affordable, dollars, nested
-from .advice import judges, spare, unopened
+from .advice import judges, spare, unopened, unworked
 from .blame import at_call
 from .bounds import bounds
 from .conditions import names
@@ -70,6 +70,7 @@ def _finished(evaluator: Evaluator, draft: Draft, *, final: bool) -> Draft:
     draft = replace(draft, flow=evaluator.shapes.lifted(draft.flow, "task"))
     draft = outfitted(evaluator, draft)
     unopened(evaluator, draft)
+    unworked(evaluator, draft)
     _size(evaluator, draft)
     return draft
 

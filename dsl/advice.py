@@ -8,7 +8,7 @@ from .draft import EMBEDDED, Draft, nodes, roles, tools_of
 from .evaluate import Evaluator
 from .model import Model
 from .problem import Label
-from .program import Budget, Limited, Reduce, Verifier
+from .program import Budget, Limited, Reduce, Team, Verifier
 from .source import Place
 from .tools import SANDBOXED
 
@@ -27,6 +27,21 @@ def unopened(evaluator: Evaluator, draft: Draft) -> None:
         severity="warning",
         help="add `tools = [read, edit, shell]` to the task, for all who work on it, or to a role",
     )
+
+
+def unworked(evaluator: Evaluator, draft: Draft) -> None:
+    """W611 for a `workspace` of a team in which no member has a tool that works on files."""
+    for node in nodes(draft.flow):
+        if not isinstance(node, Team) or node.workspace == "private":
+            continue
+        if not any(tool.kind in SANDBOXED for one in node.members for tool in one.role.tools):
+            evaluator.error(
+                "W611",
+                f"`workspace = {node.workspace}` does nothing: no member has a tool that works on files",
+                node.place,
+                severity="warning",
+                help="add `tools = [read, write, edit]` to a member's role, or delete `workspace`",
+            )
 
 
 # --- judges --------------------------------------------------------------------------------------

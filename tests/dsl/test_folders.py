@@ -103,3 +103,20 @@ def test_files_that_no_agent_can_open_are_told_once() -> None:
     assert [note.code for note in notes] == ["W610"]
     text = 'task t { statement = "x"  files = "bug" }\nrun main { task = t  flow = agent }'
     assert [note.code for note in check(Source("x.team", text), LIBRARY)] == ["W610"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "workspace", "codes"),
+    [
+        ("notes", "shared", ["W611"]),
+        ("notes", "branches", ["W611"]),
+        ("notes", "private", []),
+        ("notes, read", "shared", []),
+    ],
+)
+def test_a_workspace_that_no_member_works_in_is_told(
+    tools: str, workspace: str, codes: list[str]
+) -> None:
+    team = f"team(2, style = work, workspace = {workspace})"
+    _, notes = compiled(f'statement = "x"  tools = [{tools}]', team)
+    assert [note.code for note in notes] == codes
