@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Callable
 from random import Random
 from statistics import median
 from typing import Any, NamedTuple
@@ -72,8 +73,8 @@ class Shape(NamedTuple):
 
 
 def _shapes(seed: str) -> list[Shape]:
-    """Drawn once the kernel was handed in: small ones, odd and empty, and large ones. Every other large one runs
-    the other way round, so that no drift favours one."""
+    """Drawn once the kernel was handed in: small ones, then large ones, of which every other runs the other way
+    round, so that no drift favours one."""
     draw = Random(seed)
     small = [
         (draw.randint(1, 9), draw.randint(1, 9), draw.choice([1, 3, 37])) for _ in range(SMALL)
@@ -103,8 +104,8 @@ def _program(runner: Runner, line: str, files: dict[str, str]) -> dict[str, Any]
     return {"argv": ["sh", "-c", line], "files": files, "packages": list(runner.packages)}
 
 
-def _not_built(runs: list[dict[str, Any]]) -> Any:
-    """What to say where something was not built; None where all was."""
+def _not_built(runs: list[dict[str, Any]]) -> Callable[[], None] | None:
+    """Says that something was not built; None where all was."""
     nothing, slow, fast = runs
     if nothing["code"] == MISSING:
         return lambda: exchange.error(str(nothing["err"]).strip()[-300:])

@@ -163,7 +163,7 @@ def judge(text: str, theory: str, wanted: str) -> Verdict:
         return Verdict(0.0, False, str(wrong), flags=flags)
     found = given.assertions.get(last.label)
     if found is None:
-        return Verdict(0.0, False, f"there is no {last.label} in the answer")
+        return Verdict(0.0, False, f"there is no theorem {last.label} in the answer")
     if found.statement != last.statement:
         why = f"{last.label} is not what was asked: hypotheses, $d and statement stay as they are"
         return Verdict(0.0, False, why, flags=("another statement",))
