@@ -125,7 +125,7 @@ async def _run_one(asked: Asked, sandbox: Sandbox, tree: Tree) -> Told:
     if asked.service is None:
         return Told(await run_beside(program, tree if asked.on_files else {}, "", sandbox))
     if not sandbox.isolates:
-        raise SandboxFailed("a service needs one, to be apart from the program that talks to it")
+        raise SandboxFailed("a service is started in one only, apart from who talks to it")
     try:
         with tempfile.TemporaryDirectory(prefix="podium-", ignore_cleanup_errors=True) as made:
             return await _run_both(program, asked.service, sandbox, Path(made))

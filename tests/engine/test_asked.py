@@ -73,7 +73,7 @@ async def test_where_one_of_the_two_cannot_be_run_there_is_no_verdict(broken: st
 
 async def test_without_a_sandbox_no_service_is_run() -> None:
     sandbox = ScriptedSandbox(lambda command: said(json.dumps(ASKING)), isolates=False)
-    with pytest.raises(CallError, match="a service needs one"):
+    with pytest.raises(CallError, match="a service is started in one only"):
         await judged(sandbox)
     assert len(sandbox.seen) == 1
 
