@@ -33,21 +33,18 @@ class Merged:
 def merged(base: Tree, ours: Tree, theirs: Tree, names: tuple[str, str]) -> Merged:
     """What theirs changed since base, brought into ours. names: of both sides, for marks in texts that clash."""
     tree, clashes = dict(ours), dict[str, bytes | None]()
+    folders = Counter(above for path in ours for above in _above(path))
     taken: list[str] = []
     for path in _changed(base, theirs):
-        was, mine, new = base.get(path), ours.get(path), theirs.get(path)
-        found = _one(was, mine, new, names)
+        mine = ours.get(path)
+        found = _one(base.get(path), mine, theirs.get(path), names)
         if isinstance(found, _Clash):
             clashes[path] = found.marked
         elif found != mine:
-            if found is not None and _in_the_way(tree, path):
-                clashes[path] = None
-                continue
-            taken.append(path)
-            if found is None:
-                del tree[path]
+            if _put(tree, folders, path, found):
+                taken.append(path)
             else:
-                tree[path] = found
+                clashes[path] = None
     return Merged(tree, tuple(taken), clashes)
 
 
@@ -57,12 +54,28 @@ def _changed(base: Tree, theirs: Tree) -> list[str]:
     return sorted(paths, key=lambda path: (path in theirs, path))
 
 
-def _in_the_way(tree: Mapping[str, File], path: str) -> bool:
-    """Whether a folder stands where path is, or a file where its folder is."""
+def _put(tree: dict[str, File], folders: Counter[str], path: str, file: File | None) -> bool:
+    """Whether file is at path now, or none is: no folder stood there, and no file where its folder is to be.
+
+    folders: how many files of tree are in each, so that a tree of thousands is not searched for each of its files.
+    """
+    if file is None:
+        del tree[path]
+        folders.subtract(_above(path))
+    elif path in tree:
+        tree[path] = file
+    elif folders[path] or any(above in tree for above in _above(path)):
+        return False
+    else:
+        tree[path] = file
+        folders.update(_above(path))
+    return True
+
+
+def _above(path: str) -> list[str]:
+    """The folders that path lies in."""
     parts = path.split("/")
-    above = ("/".join(parts[:end]) for end in range(1, len(parts)))
-    inside = path + "/"
-    return any(one in tree for one in above) or any(one.startswith(inside) for one in tree)
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Merging: nothing that one side changed is lost, disjoint changes commute, and what clashes is always told."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from podium.engine.workspace import File, Tree
 
 NAMES = ("yours", "the team's")
 FILES = st.builds(File, st.sampled_from([b"", b"a\n", b"b\n", b"a\nb\nc\n", b"\0"]), st.booleans())
-PATHS = st.sampled_from(["a", "b", "a/c", "d/e", "d"])
+PATHS = st.sampled_from(["a", "b", "a/c", "d/e", "d/f", "d"])
 
 
 def is_whole(tree: Tree) -> bool:
@@ -144,3 +146,13 @@ def test_what_cannot_be_brought_together_is_told_and_stays_ours(ours: Tree, thei
     found = merged({"a": File(b"1")}, ours, theirs, NAMES)
     assert found.tree == ours
     assert len(found.clashes) == 1
+
+
+@pytest.mark.parametrize("had", [True, False], ids=["changed", "new"])
+def test_thousands_of_files_merge_in_no_time_as_no_other_agent_runs_meanwhile(had: bool) -> None:
+    theirs = {f"src/part{n % 50}/{n}.py": File(b"new\n") for n in range(5_000)}
+    base = dict.fromkeys(theirs, File(b"old\n")) if had else {}
+    began = process_time()
+    found = merged(base, {**base, "other": File(b"mine\n")}, theirs, NAMES)
+    assert process_time() - began < 1.0, "a search of the tree for each file takes seconds"
+    assert found.tree == {**theirs, "other": File(b"mine\n")}
