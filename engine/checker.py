@@ -107,6 +107,9 @@ def said_by(ran: Ran) -> Verdict | Mapping[str, Any]:
     """
     if ran.ended != "exit":
         raise no_verdict(f"it reached its limit ({ran.ended}) after {ran.seconds:.1f} s")
+    if ran.out.cut and b"\n" not in ran.out.data[ran.out.head :].rstrip():
+        # What is left of a line may read like another, and texts of candidates stand in it.
+        raise no_verdict(f"its last line is longer than can be read, by {ran.out.cut:,} bytes")
     last = ran.out.data.decode(errors="replace").rstrip().rpartition("\n")[2]
     said = mapping(parsed(last)) if last.startswith("{") else {}
     if "verifier_error" in said:

@@ -189,6 +189,17 @@ async def test_output_that_was_cut_still_has_its_last_line() -> None:
     assert (await verdict(lambda command: Ran(0, "exit", out))).score == 0.0
 
 
+@pytest.mark.parametrize(
+    "whole",
+    [b'{"run": [{"argv": ["a"]}]}\n', b'{"passed": true, "x": "y"}\n', b"a line of no JSON"],
+)
+async def test_a_last_line_that_was_cut_is_no_verdict_whatever_is_left_of_it(whole: bytes) -> None:
+    out = Output(b"noise\n" + whole, cut=100, head=12)
+
+    with pytest.raises(CallError, match="longer than can be read, by 100 bytes"):
+        await verdict(lambda command: Ran(0, "exit", out))
+
+
 # --- in a run ------------------------------------------------------------------------------------
 
 
