@@ -23,6 +23,8 @@ SMALL, TRIALS = 3, 5
 BUILD_S = 20.0
 # All runs of a kernel that never ends, one after the other, must fit into the verifier's time.
 RUN_S = 8.0
+# All trials are asked for at once, each with a copy of what was built, in the MiB that a verifier may write.
+MOST_BUILT = 100_000
 # For the 12 digits that are printed, and by the root of the number of terms for sums in another order. What single
 # precision does to a sum is ten times as much, even where all that is summed is above zero.
 PRINTED, SUMMED = 2e-11, 2e-13
@@ -111,6 +113,8 @@ def _not_built(runs: list[dict[str, Any]]) -> Callable[[], None] | None:
         return lambda: exchange.error(str(nothing["err"]).strip()[-300:])
     if nothing["code"] or slow["code"]:
         return lambda: exchange.error(f"the reference was not built: {exchange.ended(slow)}")
+    if len(fast["out"]) > MOST_BUILT:
+        return lambda: exchange.invalid("it is too large when it is built")
     if fast["code"] != 0 or fast["cut"]:
         why = str(fast["err"])[-300:] or exchange.ended(fast)
         return lambda: exchange.invalid(f"it was not built: {why}")

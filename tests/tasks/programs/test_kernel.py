@@ -69,6 +69,7 @@ WRONG = {
     "nan": f"{HEAD} for (long i = 0; i < m * n; i++) c[i] = 0.0 / 0.0; }}\n",
     "the reference's name": "int main(void) { return 0; }\n" + FAST,
     "it ends the process": "#include <stdlib.h>\n" + f"{HEAD} exit(0); }}\n",
+    "a program of any size": "char large[90000] = {1};\n" + FAST,
     "no C": "def kernel(): pass\n",
     "without an end": f"{HEAD} for (;;) if (k < 1000) return; }}\n",
     "reading what judges": '#include "/box/problem.json"\n' + FAST,
