@@ -8,6 +8,7 @@ from podium.dsl.model import EnvRef, Model
 from podium.dsl.permission import mcp_ask
 from podium.dsl.prices import PRICE_OF
 from podium.dsl.program import Flow, Program, Task, Verifier, subflows, verifier_of
+from podium.dsl.source import EXPRESSION
 from podium.dsl.verifiers import VENDOR_HOST, host_of
 
 
@@ -29,7 +30,7 @@ def touched(program: Program) -> dict[str, list[str]]:
     asks = {mcp_ask(tool) for tool in tools_of(program.flow) if tool.kind == "mcp"}
     hosts |= {host for kind, host in asks if kind == "host"}
     servers = {f"{command} (outside the sandbox)" for kind, command in asks if kind == "mcp"}
-    own = ("std.", PRICE_OF)
+    own = ("std.", PRICE_OF, EXPRESSION)  # these texts are in no file
     files = [source.name for source in program.sources if not source.name.startswith(own)]
     return {
         "Hosts": sorted(hosts),

@@ -11,7 +11,7 @@ from podium.dsl import syntax
 from podium.dsl.parse import parse
 from podium.dsl.problem import Problem
 from podium.dsl.program import Program
-from podium.dsl.source import Source
+from podium.dsl.source import EXPRESSION, Source
 
 from ..clients.address import BASE
 from ..library import DiskLibrary, allowance
@@ -22,8 +22,6 @@ from .project import NAME as PROJECT_FILE
 from .project import Project, read_project
 from .safe import safe
 from .texts import read_program
-
-EXPRESSION = "<expression>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,16 +154,7 @@ def amount(dimension: str, number: int) -> str:
 
 def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     """What else there is to say, a line each. needed: what the run lacks, as a clause of help."""
-    if needed:
-        why = "a price is not known" if planned.total.usd is None else "the model is not free"
-        yield f"No budget, and {why}: {needed}."
-    elif planned.binding is not None:
-        yield f"Binding budget: {bound(planned.binding)}."
-    elif planned.seconds is not None:
-        spare = f"the time ({show_seconds(planned.seconds)}), which no plan can tell"
-        yield f"No budget binds, but perhaps {spare}: all else that is planned fits."
-    else:
-        yield "No budget binds: all that is planned fits."
+    yield _binding(planned, needed)
     for one in planned.small:
         yield (
             f"Too small: an even part at {one.address} is {amount(one.dimension, one.part)}, and"
@@ -194,6 +185,19 @@ def notes(program: Program, planned: Plan, needed: str = "") -> Iterator[str]:
     yield "In force, defaults included:"
     yield from (f"  {line}" for line in in_force(program, planned))
     yield from (f"{kind}: {', '.join(names)}" for kind, names in touched(program).items() if names)
+
+
+def _binding(planned: Plan, needed: str) -> str:
+    """Which budget binds, or that none does."""
+    if needed:
+        why = "a price is not known" if planned.total.usd is None else "the model is not free"
+        return f"No budget, and {why}: {needed}."
+    if planned.binding is not None:
+        return f"Binding budget: {bound(planned.binding)}."
+    if planned.seconds is not None:
+        spare = f"the time ({show_seconds(planned.seconds)}), which no plan can tell"
+        return f"No budget binds, but perhaps {spare}: all else that is planned fits."
+    return "No budget binds: all that is planned fits."
 
 
 def _given(program: Program) -> Iterator[str]:

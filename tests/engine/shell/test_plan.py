@@ -102,9 +102,12 @@ def test_the_json_holds_each_part_and_the_total() -> None:
     assert unpriced["binding"] is None
 
 
-def test_an_expression_is_planned_without_a_file() -> None:
-    result = planned("-e", "parallel(3) of agent -> best", "--task", "words", "--json")
-    assert json.loads(result.stdout)["total"]["calls"]["at_most"] == 3
+def test_an_expression_is_planned_without_a_file_and_touches_none() -> None:
+    words = ("-e", "parallel(3) of agent -> best", "--task", "words")
+    assert json.loads(planned(*words, "--json").stdout)["total"]["calls"]["at_most"] == 3
+    printed = planned(*words).stdout
+    assert "Python: podium.tasks.words:verify" in printed
+    assert "Files:" not in printed
 
 
 def test_a_wrong_program_is_exit_2_in_both_forms(folder: Path) -> None:
