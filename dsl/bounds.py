@@ -1,6 +1,6 @@
 """How large a flow is: agents, calls and attempts, counted without writing the copies out."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, assert_never
 
 from .compat import MAS_TTS_TRIES
@@ -210,6 +210,8 @@ def _team(team: Team) -> Bounds:
     extra = leads + around + more * team.cycles
     each = [(kind.count, asks(kind.role)) for kind in team.members if kind.count]
     first = each[0][1]  # seat 1's
+    if team.style == "work" and team.size > 1:  # it puts together what was given, without its tools
+        first = asks(replace(next(kind.role for kind in team.members if kind.count), tools=()))
     opening, later = _round(team, each, first, opens=True), _round(team, each, first, opens=False)
     cycle = opening.then(later, team.rounds - 1)
     whole = Bounds(0, 0, 0, 1).then(cycle, team.cycles)

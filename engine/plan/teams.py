@@ -159,7 +159,7 @@ class _Rounds:
         by_seat = [kind for kind, member in enumerate(members) for _ in range(member.count)]
         kinds = Counter(by_seat[seat - 1] for seat in phase.seats)
         for kind, count in kinds.items():
-            first, other = self._members(number, members[kind].role)
+            first, other = self._members(number, members[kind].role, phase)
             total = total.plus(first).plus(other.times(count - 1))
         self.opened = True
         for kind, count in kinds.items():
@@ -186,7 +186,7 @@ class _Rounds:
 
     # --- members ---------------------------------------------------------------------------------
 
-    def _members(self, number: int, role: Role) -> tuple[Amounts, Amounts]:
+    def _members(self, number: int, role: Role, phase: Phase) -> tuple[Amounts, Amounts]:
         """The first seat of the role to be asked in a phase, and any other."""
         asking = self.models.of(role, self.flow.model)
         cap = cap_of(role, asking.window)
@@ -196,6 +196,8 @@ class _Rounds:
         room = (asking.window - min(cap, asking.window // 2)) * FIT_BYTES_PER_TOKEN
         fits = prompt.expected <= room  # else older posts go, and with them what is behind them
         first, other = self._known(asking, role, prompt.expected, seen.expected, fits=fits)
+        if self.flow.style == "work" and phase.part == "answer":
+            role = replace(role, tools=())
         return agent(asking, prompt, cap, role, first), agent(asking, prompt, cap, role, other)
 
     def _known(

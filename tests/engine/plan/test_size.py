@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from podium.dsl.bounds import bounds
-from podium.dsl.program import Ceo, Fallback, Flow, ForEach, OutputField, Repeat, Route, Team
+from podium.dsl.program import Ceo, Fallback, Flow, ForEach, OutputField, Repeat, Route, Team, Tool
 from podium.engine.testing.handmade import HERE, agent, parallel, reduce_by, role, team, then
 
 PLAIN = role("plain")
@@ -20,6 +20,14 @@ def test_a_structured_reply_may_be_asked_for_twice_and_no_other() -> None:
     assert (bounds(routed).least, bounds(routed).most) == (2, 4)
     each = ForEach("for_each", HERE, PLAIN, 3, agent(SHAPED))
     assert (bounds(each).least, bounds(each).most) == (2, 8)
+
+
+def test_who_puts_together_what_a_team_at_work_gave_has_no_turns() -> None:
+    works = replace(PLAIN, tools=(Tool("notes", "notes"),), turns=6)
+    flow = replace(team((3, works), rounds=2), style="work")
+    assert (bounds(flow).most, bounds(flow).depth) == (2 * (3 * 6 + 1), 2 * (6 + 1))
+    alone = replace(team((1, works), rounds=2), style="work")
+    assert bounds(alone).most == 2 * 6
 
 
 @pytest.mark.parametrize(
