@@ -184,10 +184,7 @@ def _folders(name: str) -> list[Path]:
 
 async def _run_both(program: Command, service: Command, sandbox: Sandbox, folder: Path) -> Told:
     """The service works in folder, where its files are. It ends by itself, or by its own time."""
-    for name, data in service.files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    laid_out({name: File(data) for name, data in service.files.items()}, folder)
     ran: dict[str, Ran] = {}
     failed: list[SandboxFailed] = []
 
