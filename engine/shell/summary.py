@@ -175,6 +175,8 @@ def against_baseline(folded: Fold) -> str:
     baseline = folded.baseline
     if baseline is None or (baseline.tasks > 1 and mixed(folded)):
         return ""
+    if baseline.tasks < len(folded.tasks):  # what the run is worth is the mean of all of them
+        return ""
     best = folded.ended if folded.ended is not None else folded.best
     mine = "none" if best is None else _worth(best.score, passed=best.passed)
     worth = _worth(baseline.score, passed=baseline.passed)

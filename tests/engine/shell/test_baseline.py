@@ -88,6 +88,17 @@ def told(*baselines: tuple[str, float | None], score: float | None, passed: bool
     return against_baseline(folded)
 
 
+def test_one_problem_s_baseline_is_not_set_beside_the_mean_of_all() -> None:
+    (Path.cwd() / "set.jsonl").write_text(
+        '{"statement": "Fruit?", "answer": "apple", "baseline": "x"}\n'
+        '{"statement": "Drupe?", "answer": "plum"}\n'
+    )
+    words = ("run", "fruit.team", "main", "--task", "set.jsonl")
+    result = podium(*words, script={"": "apple"})
+    assert "Problems: 1 of 2 passed, mean score 0.5 over 2." in result.stderr.splitlines()
+    assert "Baseline" not in result.stderr
+
+
 def test_what_is_said_of_baselines() -> None:
     assert told(score=1.0, passed=None) == ""
     assert told(("finished", None), score=None, passed=True) == "Baseline not passed, best passed."
