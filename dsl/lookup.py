@@ -25,6 +25,7 @@ from .types import (
     ROLE,
     RUN,
     TASK,
+    TOOL,
     VERIFIER,
     WRITTEN,
     Plain,
@@ -167,6 +168,9 @@ def _elsewhere(context: Context, name: str, want: Type, place: Place) -> bool:
     elif name in everywhere and not words(want):
         said = f"`{name}` is a value for `{everywhere[name]}`, not {describe(want)}"
         help_ = f"write `{everywhere[name]} = {name}` where it belongs"
+    elif name in _AT_WORK and TOOL in tuple(options(want)):
+        said = f"`{name}` is a tool of teams at work, and no `tools` list it"
+        help_ = f"delete it: `team(…, style = work{_AT_WORK[name]})` gives it to its members"
     elif where := _belongs(name):
         said, help_ = f"`{name}` is known only in {where}", ""
     else:
@@ -185,6 +189,13 @@ _LOWER = {*_BOOLS, "none"}
 _VENDORS = {
     *("anthropic", "claude", "gemini", "google", "mistral", "azure", "bedrock", "openrouter"),
     *("ollama", "vllm", "sglang", "groq", "together", "deepseek", "huggingface"),
+}
+
+# What gives members of a team at work a tool, beside its style.
+_AT_WORK = {
+    **dict.fromkeys(("board", "post", "leaderboard"), ""),
+    **dict.fromkeys(("claim", "release"), ", claims = lease(10m)"),
+    "pull": ", workspace = branches",
 }
 
 

@@ -127,6 +127,8 @@ def test_one_budget_that_is_too_large_is_told_once() -> None:
         ("flow f(n: int) = if n > 1 and spent > $1 then writer else team(2)", "spent", "decided before"),
         ('role r { prompt = """{{ score }}""" }', "score", "a prompt knows no"),
         ('role r { prompt = """{{ spent }}""" }', "spent", "a prompt knows no"),
+        ('role r { prompt = "x"  tools = [pull] }', "pull", "a tool of teams at work"),
+        ('task t { statement = "x"  tools = [claim] }', "claim", "a tool of teams at work"),
     ],
 )  # fmt: skip
 def test_what_is_known_elsewhere_is_told_where_it_is_not(text: str, at: str, says: str) -> None:
