@@ -95,20 +95,20 @@ def _scores(groups: Mapping[int, Sequence[float]], within: Range, sign: float) -
 
 
 def cost_at(costs: Mapping[int, float], size: int) -> float:
-    """What a team of that size costs: by a power of the size through what is known, or in proportion.
+    """What a team of that size costs: between known sizes by a power through two, beyond by one of all.
 
-    Raises ValueError where nothing is known.
+    A lone agent says nothing of teams where any team is known: it is asked once, and reads nobody. Of one size
+    alone others cost in proportion. Raises ValueError where nothing is known.
     """
     if size in costs:
         return costs[size]
     if not costs:
         raise ValueError("no run says what a team costs")
-    if len(costs) == 1:
-        ((known, cost),) = costs.items()
-        return cost * size / known
-    sizes = np.log(np.array(sorted(costs), dtype=np.float64))
-    slope, level = np.polyfit(sizes, np.log([costs[m] for m in sorted(costs)]), 1)
-    return exp(float(level) + float(slope) * log(size))
+    known = {m: costs[m] for m in sorted(costs) if m > 1} or costs
+    sizes, prices = np.log(list(known)), np.log(list(known.values()))
+    power = float(np.polyfit(sizes, prices, 1)[0]) if len(known) > 1 else 1.0
+    end = min(max(size, min(known)), max(known))
+    return exp(float(np.interp(log(end), sizes, prices)) + power * log(size / end))
 
 
 def teams_of(costs: Mapping[int, float], budget: float) -> dict[int, int]:

@@ -92,7 +92,7 @@ def of_experiment(
     found, _ = compile_experiment(source, library, choice)
     reach(library.root)
     arms = arms_of(found, request)
-    return Chosen(found.experiment.name, arms, repeats or found.experiment.repeats, _worst(arms))
+    return Chosen(found.experiment.name, arms, repeats or found.experiment.repeats, worst_of(arms))
 
 
 def of_files(
@@ -117,7 +117,7 @@ def of_files(
             raise ShellError(
                 f"{arm.name} has {max_agents(arm.program.flow):,} agents, and --each says {agents:,} at most"
             )
-    return Chosen("files", tuple(arms), repeats, _worst(arms))
+    return Chosen("files", tuple(arms), repeats, worst_of(arms))
 
 
 def _each(text: str | None) -> tuple[Budget, int | None]:
@@ -157,8 +157,8 @@ def _alike(arms: Sequence[Arm]) -> None:
             raise ShellError(f"{arm.name} has a task without `verify`: arms are compared by scores")
 
 
-def _worst(arms: Sequence[Arm]) -> int | None:
-    """What one run of each arm may cost at most, on the task where that is most."""
+def worst_of(arms: Sequence[Arm]) -> int | None:
+    """Micro-dollars that one run of each arm may cost at most, on the task where that is most; None: not known."""
     whole = 0
     for arm in arms:
         planned = [plan(replace(arm.program, tasks=(task,))).total.usd for task in arm.tasks]

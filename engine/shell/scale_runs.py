@@ -8,7 +8,7 @@ from podium.dsl.program import Budget, Program
 
 from ..compare import Arm, Design, Trial
 from ..sizes import replicated, sized
-from .compare_arms import trials_of
+from .compare_arms import trials_of, worst_of
 from .exits import ShellError
 from .loading import Loaded
 from .reading import find_run, open_store, program_of
@@ -72,7 +72,7 @@ def pilot(
     """The rival's agent runs in the same blocks, so that what drifts meets it too."""
     other = None if rival is None else arm_of(rival)
     arms = (*arms_of_sizes(loaded, sizes), *(() if other is None else (other,)))
-    return Design(f"scale {loaded.program.name}", arms, runs, seed)
+    return Design(f"scale {loaded.program.name}", arms, runs, seed, worst=worst_of(arms))
 
 
 def recorded(store: str, loaded: Loaded, rival: Rival | None) -> Found:

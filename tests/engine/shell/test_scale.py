@@ -105,7 +105,9 @@ def test_a_stronger_model_is_priced_run_and_told_apart_at_equal_cost(world: Worl
     before = world.scale(*words)
     assert "3 runs of one agent of strong are expected to take $" in before.stdout
     assert world.calls == 0
-    found = told(world.scale(*words, "--pilot", "--json"))
+    ran = world.scale(*words, "--pilot")
+    assert "9 runs: 3 arms, 1 task, 3 repeats; $" in ran.stderr
+    found = told(world.scale(*words, "--json"))
     calls = world.calls
     assert calls == 3 * (1 + 3 + 1)
     assert found["versus"]["name"] == "strong"
