@@ -186,6 +186,7 @@ def bench_at(
     here: Here,
     role: Role,
     desk: Desk | None = None,
+    *,
     value: Value | None = None,
     files: str = "",
     folder: Folder | None = None,

@@ -60,9 +60,8 @@ class Joint:
     def answer(self, seat: int, round_: int) -> str:
         """The tree of what seat answers for the team at the end of a round."""
         main = self.begins if self.how == "private" else self.main(round_)
-        alone = (
-            main == self.begins and self.how != "shared"
-        )  # also of branches, while nobody has submitted
+        # Also of branches, while nobody has submitted.
+        alone = main == self.begins and self.how != "shared"
         return self.trees.get(seat, main) if alone else main
 
     def read(self, name: str) -> dict[str, File]:
@@ -221,7 +220,8 @@ class Folder:
             path for path in had.keys() | tree.keys() if had.get(path) != tree.get(path)
         )
         made = _made(name, name, told, marked=(), text=text, done=True)
-        return _Made({**made.fields, "main": name, "paths": changed[:_PATHS]}, text)
+        paths: dict[str, Json] = {"paths": changed[:_PATHS], "changed": len(changed)}
+        return _Made({**made.fields, "main": name, **paths}, text)
 
     def _news(self, took: str) -> list[str]:
         """Who has submitted what since the member's files had the team's tree in them, a line each."""
@@ -230,7 +230,7 @@ class Folder:
             if one.get("main") == took:
                 break
             if one.get("paths"):
-                paths = _named(cast(Sequence[str], one["paths"]))
+                paths = _named(cast(Sequence[str], one["paths"]), cast(int, one["changed"]))
                 lines.append(f"- {commons.who(cast(int, one['seat']))}: {paths}")
         return lines[:_PATHS][::-1]
 
@@ -287,6 +287,7 @@ def _around(data: bytes) -> str:
     return text[begin : text.find("\n", end + 1) + 1]
 
 
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _PATHS} more" if len(paths) > _PATHS else ""
-    return ", ".join(paths[:_PATHS]) + more
+def _named(paths: Sequence[str], of: int = 0) -> str:
+    """The first of paths, and how many more there are. of: where paths are the first of so many."""
+    more = max(len(paths), of) - _PATHS
+    return ", ".join(paths[:_PATHS]) + (f" and {more} more" if more > 0 else "")

@@ -273,6 +273,21 @@ async def test_what_others_submitted_is_taken_over_when_asked_for() -> None:
 
 
 @pytest.mark.anyio
+async def test_of_many_changed_files_the_first_are_named_and_the_others_counted() -> None:
+    calls = [write(f"f{n:02}", "x").calls[0] for n in range(23)]
+    half = [Say("", finish="tool_calls", calls=tuple(some)) for some in (calls[:12], calls[12:])]
+    _, _, client = await ran(
+        works("branches"),
+        BLIND,
+        m1=[*half, tool("submit", 2.0, answer="5"), Say("5")],
+        m2=[tool("pull", 30.0), Say("5")],
+    )
+    (told,) = results(client, "m2")
+    assert told.startswith("taken over into your folder:\n- #1 agent: f00, f01, ")
+    assert told.endswith(", f19 and 3 more")
+
+
+@pytest.mark.anyio
 async def test_a_file_that_is_no_text_clashes_without_marks_and_the_member_decides() -> None:
     _, found, client = await ran(
         works("branches"),
