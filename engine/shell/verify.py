@@ -182,7 +182,10 @@ def _serve(
 def with_verifier(tasks: tuple[Task, ...], name: str) -> tuple[Task, Verifier]:
     """The one task and its verifier. Raises ShellError."""
     if len(tasks) != 1:
-        raise ShellError(f"{name} stands for {len(tasks)} tasks; verify judges an answer to one")
+        raise ShellError(
+            f"{name} stands for {len(tasks)} tasks; verify judges an answer to one: write that one as a "
+            "`task` of a file, or alone into a file of problems"
+        )
     verifier = tasks[0].verify
     if verifier is None:
         raise ShellError(f"the task {name} has no verifier: give it `verify = ...`")

@@ -69,3 +69,15 @@ def test_verify_says_what_it_takes_where_no_task_is_named(words: tuple[str, ...]
     shown = podium("verify", *words, "--answer", "x")
     assert shown.exit_code == 2
     assert "`podium verify golf:clap` of a family" in shown.stderr
+
+
+def test_verify_of_several_tasks_says_how_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("set.jsonl").write_text('{"statement": "a?", "answer": 1}\n' * 2)
+    Path("answer.txt").write_text("1")
+    shown = podium("verify", "set.jsonl", "--answer", "answer.txt")
+    assert shown.exit_code == 2
+    assert "set.jsonl stands for 2 tasks" in shown.stderr
+    assert "alone into a file of problems" in shown.stderr
