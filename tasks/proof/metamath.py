@@ -1,8 +1,9 @@
 """A checker of Metamath proofs: the language of the Metamath book (second edition, chapter 4), over texts. Pure.
 
 A theory is read whole. What a candidate adds to it may hold lemmas and their proofs and nothing else: no
-constants, no variables, no axioms, no files of others. The checker is ours, and not the program `metamath`: that
-ends with code 0 after a wrong proof too, and data that is only read needs no sandbox.
+constants, no axioms, no files of others, and variables only where the statement has some of its own. The checker
+is ours, and not the program `metamath`: that ends with code 0 after a wrong proof too, and data that is only read
+needs no sandbox.
 """
 
 import re
