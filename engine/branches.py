@@ -132,7 +132,7 @@ async def _branch(group: _Group, place: Here, number: int, tasks: TaskGroup) -> 
     finally:
         del group.running[number]
         if (pledge := group.pledges.pop(number, None)) is not None:
-            pledge.forgo(pledge.unmet)
+            pledge.end()
         group.tell()
     if group.kept is None and group.rule.passes is not None and group.passed >= group.rule.passes:
         group.here.recorder.decide(group.here.address, "kept", lambda: sorted(group.ended))
@@ -160,7 +160,7 @@ def _covers(group: _Group, job: Job) -> bool:
     if group.rule.split == "even":
         return True
     here = group.here
-    return covers(here.world.ledger, here.account, group.pledges.values(), job.need)
+    return covers(here.world.ledger, group.pool, job.need)
 
 
 def _share(group: _Group, number: int) -> str:

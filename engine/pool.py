@@ -5,7 +5,7 @@ at the worst case of its calls; a round that an answer does not need begins only
 run, and the round. So money ends with answers, and not with branches that are all half done.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -52,13 +52,15 @@ NO_NEED = Need(least=0)
 class Pool:
     """What the branches of a group share: an account, and sums over those that run.
 
-    unmet: how many calls their answers still take, owed: at what price. promised: what rounds under way that no
-    answer needs may still take. busy, in_air: calls in the air, with those of verifiers and without.
+    unmet: how many calls their answers still take, owed: at what price. last: one reply each of those that asked
+    for all of their answer, where others may follow. promised: what rounds under way that no answer needs may
+    still take. busy, in_air: calls in the air, with those of verifiers and without. Sums, as thousands may run.
     """
 
     account: str = ""
     unmet: int = 0
     owed: Amount = NOTHING
+    last: Amount = NOTHING
     promised: Amount = NOTHING
     busy: int = 0
     in_air: int = 0
@@ -96,10 +98,10 @@ class Pledge:
     pool: Pool = field(default_factory=Pool)
     asked: int = 0
     in_air: int = 0
-    rounds: list["Later"] = field(default_factory=list["Later"])
 
     def __post_init__(self) -> None:
         self.pool.owe(self.need.each, self.need.least)
+        self._met(before=1)
 
     def why(self) -> Outcome | None:
         return None
@@ -109,12 +111,6 @@ class Pledge:
         """How many calls its answer still takes."""
         return max(0, self.need.least - self.asked)
 
-    @property
-    def left(self) -> Amount:
-        """The rest of its answer, where that was asked and others may follow one last reply; and its rounds'."""
-        promised = sum(later.left for later in self.rounds)
-        return _times(self.need.each, max(self.unmet, int(self.need.more)) + promised)
-
     def ask(self, later: "Later | None", *, counts: bool) -> None:
         """A call goes out: of that later round, else one of those that the answer takes. counts: of a model."""
         pool = self.pool
@@ -122,8 +118,7 @@ class Pledge:
         pool.in_air += counts
         self.in_air += counts
         if counts and later is None:
-            pool.owe(self.need.each, -int(self.unmet > 0))
-            self.asked += 1
+            self._asks(int(self.unmet > 0))
             pool.tell()
 
     def answered(self, *, counts: bool) -> None:
@@ -136,10 +131,25 @@ class Pledge:
 
     def forgo(self, calls: int) -> None:
         """So many of the calls that the answer takes at most will not be made."""
-        calls = min(calls, self.unmet)
+        self._asks(min(calls, self.unmet))
+        self.pool.tell()
+
+    def end(self) -> None:
+        """The branch runs no more."""
+        self.forgo(self.unmet)
+        if self.need.more:
+            self.pool.last = self.pool.last.minus(self.need.each)
+
+    def _asks(self, calls: int) -> None:
+        """So many of the calls that the answer takes go out, or never will."""
+        before = self.unmet
         self.pool.owe(self.need.each, -calls)
         self.asked += calls
-        self.pool.tell()
+        self._met(before)
+
+    def _met(self, before: int) -> None:
+        if self.need.more and before and not self.unmet:
+            self.pool.last = self.pool.last.plus(self.need.each)
 
 
 @dataclass(slots=True, eq=False)
@@ -172,14 +182,12 @@ class Later:
 
     def __enter__(self) -> Self:
         for pledge in self.pledges:
-            pledge.rounds.append(self)
             pledge.pool.promised = pledge.pool.promised.plus(_times(pledge.need.each, self.left))
         return self
 
     def __exit__(self, *_: object) -> None:
         self.ask(self.left)
         for pledge in self.pledges:
-            pledge.rounds.remove(self)
             pledge.tell()
 
     def ask(self, calls: int = 1) -> None:
@@ -232,21 +240,18 @@ def short_of(ledger: Ledger, pledge: Pledge, calls: int) -> tuple[str, str] | No
     return None
 
 
-def covers(ledger: Ledger, account: str, running: Iterable[Pledge], need: Need) -> bool:
-    """Whether account could pay, at worst, what those that run still need, and need too.
+def covers(ledger: Ledger, pool: Pool, need: Need) -> bool:
+    """Whether the pool's account could pay, at worst, what those that run still need, and need too.
 
     A call that was given to the door and holds nothing yet counts as one still to be asked.
     """
-    if not ledger.is_bounded(account):
+    if not ledger.is_bounded(pool.account):
         return True
-    left = ledger.left(account)
-    total, in_air, dearest = need.amount, 0, need.each
-    for pledge in running:
-        total = total.plus(pledge.left)
-        in_air += pledge.in_air
-        dearest = Amount(*map(max, dearest, pledge.need.each))
-    waiting = max(0, in_air - ledger.accounts[account].held.calls)
+    waiting = max(0, pool.in_air - ledger.accounts[pool.account].held.calls)
+    dearest = Amount(*map(max, pool.dearest, need.each))
+    total = need.amount.plus(pool.owed).plus(pool.last).plus(pool.promised)
     total = total.plus(_times(dearest, waiting))
+    left = ledger.left(pool.account)
     return all(room is None or room >= want for room, want in zip(left, total, strict=True))
 
 

@@ -22,6 +22,7 @@ from .store import RunRecord, Store
 from .toolbox import no_tools
 from .transcript import transcript, transcript_hash
 from .value import Json, Verdict
+from .writer import JOINED
 
 # The clock of a replay's events, in seconds since the epoch: 1 January 2026.
 EPOCH = 1_767_225_600.0
@@ -98,7 +99,9 @@ async def _given(store: Store, program: Program, events: Sequence[Stamped]) -> s
     opened = (s.event.address for s in events if isinstance(s.event, AccountOpened))
     run = next(opened, "replay")  # accounts are named after the run
     journal = store.create(RunRecord(run, program.name, EPOCH, ""))
-    await journal.commit([stamped.event for stamped in events if isinstance(stamped.event, _GIVEN)])
+    given = [stamped.event for stamped in events if isinstance(stamped.event, _GIVEN)]
+    for at in range(0, len(given), JOINED):  # each reply is read from its record, which is short so
+        await journal.commit(given[at : at + JOINED])
     await journal.close()
     return run
 

@@ -19,6 +19,7 @@ from podium.engine.pool import (
     Later,
     Need,
     Pledge,
+    Pool,
     covers,
     least_calls,
     may_ask_more,
@@ -64,16 +65,45 @@ def test_what_gives_its_input_needs_no_call_and_a_race_needs_the_cheapest() -> N
 def test_a_pool_keeps_the_answers_of_those_that_run_and_counts_what_waits_at_the_door() -> None:
     ledger, need = Ledger(), Need(Amount(calls=1), least=2)
     ledger.open("run", Limit(calls=6))
-    running = [Pledge(need, lambda: None), Pledge(need, lambda: None)]
-    assert covers(ledger, "run", running, need)
-    assert not covers(ledger, "run", [*running, Pledge(need, lambda: None)], need)
-    running[0].asked = running[0].in_air = 2  # both wait for a slot and hold nothing
-    assert covers(ledger, "run", running, need)
-    assert not covers(ledger, "run", running, replace(need, least=3))
+    pool = Pool("run")
+    first, _ = (Pledge(need, lambda: None, pool) for _ in range(2))
+    assert covers(ledger, pool, need)
+    third = Pledge(need, lambda: None, pool)
+    assert not covers(ledger, pool, need)
+    third.end()
+    for _ in range(2):  # both wait for a slot and hold nothing
+        first.ask(None, counts=True)
+    assert covers(ledger, pool, need)
+    assert not covers(ledger, pool, replace(need, least=3))
     hold = ledger.hold("run", Amount(calls=1))
     assert isinstance(hold, Hold)
-    assert covers(ledger, "run", running, need)
-    assert not covers(ledger, "run", running, replace(need, least=3))
+    assert covers(ledger, pool, need)
+    assert not covers(ledger, pool, replace(need, least=3))
+
+
+STEPS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["ask", "forgo", "end"])))
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3), st.booleans()), max_size=4), STEPS)
+def test_what_a_pool_keeps_is_what_each_of_its_branches_still_needs(
+    needs: list[tuple[int, int, bool]], steps: list[tuple[int, str]]
+) -> None:
+    pool = Pool("run")
+    running = [
+        Pledge(Need(Amount(tokens=each), least, more), lambda: None, pool)
+        for each, least, more in needs
+    ]
+    for number, step in steps:
+        if number < len(running):
+            match step:
+                case "ask":
+                    running[number].ask(None, counts=True)
+                case "forgo":
+                    running[number].forgo(2)
+                case _:
+                    running.pop(number).end()
+    still = (max(one.unmet, one.need.more) * one.need.each.tokens for one in running)
+    assert pool.owed.plus(pool.last) == Amount(tokens=sum(still))
 
 
 @pytest.mark.anyio
