@@ -78,7 +78,7 @@ def arm_result(
     ended = [one for one in trials if not one.failed]
     groups = by_task(ended, tasks, sign, lambda one: one.score)
     clean = by_task(ended, tasks, sign, lambda one: one.unflagged)
-    interval, why = _interval(groups, k, level)
+    interval, why = _interval(groups, k, level, passes=sign > 0 and _may_be_passes(within))
     priced = [one.usd for one in ended if one.usd is not None]
     return ArmResult(
         name,
@@ -118,13 +118,18 @@ def best_of(groups: Sequence[Sequence[float]], k: int) -> float:
     return fmean(best_at(group, k) for group in groups)
 
 
+def _may_be_passes(within: Range) -> bool:
+    """Whether scores that are all 0 or 1 are passes, or shares, and not just small among those that may come."""
+    return within == ANY or (within.low >= 0 and within.high <= 1)
+
+
 def _interval(
-    groups: Sequence[Sequence[float]], k: int, level: float
+    groups: Sequence[Sequence[float]], k: int, level: float, *, passes: bool
 ) -> tuple[Interval | None, str]:
     scores = [score for group in groups for score in group]
     try:
         # Where all are 0, or all 1, the interval holds for shares too: one is 0 with chance 1 - mean at most.
-        if len(groups) == 1 and len(scores) > 1 and set(scores) <= {0.0, 1.0}:
+        if passes and len(groups) == 1 and len(scores) > 1 and set(scores) <= {0.0, 1.0}:
             return pass_interval(int(sum(scores)), len(scores), k, level=level), ""
         return bootstrap_t(groups, k, level=level), ""
     except ValueError as error:

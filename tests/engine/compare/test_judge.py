@@ -11,6 +11,7 @@ from podium.engine.compare.front import front
 from podium.engine.compare.judge import compare, is_clear
 from podium.engine.event import RunEnded, Stamped
 from podium.engine.fold import Fold
+from podium.engine.ranges import Range
 from podium.engine.shell.compare_view import as_csv, as_html, sentences
 from podium.engine.stats import best_at
 
@@ -143,3 +144,13 @@ def test_one_run_has_no_interval_though_it_scored_nothing() -> None:
     assert one.interval is None
     assert many.interval is not None
     assert many.interval.high < 0.6
+
+
+def test_scores_of_0_have_the_interval_of_a_rate_only_where_they_can_be_one() -> None:
+    zeros = trials("a", [0.0] * 6) + trials("b", [0.0] * 6)
+    rate = compare(zeros, ["a", "b"]).arms[0].interval
+    assert rate is not None
+    assert (rate.low, round(rate.high, 3)) == (0.0, 0.459)
+    assert compare(zeros, ["a", "b"], within=Range(0.0, 1.0)).arms[0].interval == rate
+    assert compare(zeros, ["a", "b"], within=Range(0.0)).arms[0].interval is None
+    assert compare(zeros, ["a", "b"], better="lower").arms[0].interval is None
