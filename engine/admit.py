@@ -22,7 +22,7 @@ import anyio
 
 from .call import BudgetExhausted, Call, ModelCall, Replica, ToolUse, VerifierCall, digest
 from .fair import REMEMBERED, Turns
-from .fleet import Fleet, Wish
+from .fleet import Fleet, Spot, Wish
 from .leading import HANDS, Lead, Leads, marks_of
 from .ledger import NOTHING, Amount, Hold, Ledger, Refused
 from .placing import prefix_of
@@ -49,7 +49,7 @@ class Waiting:
     path: tuple[str, ...]
     account: str
     amount: Amount | None
-    group: str = ""
+    team: str = ""
     prefix: int = 0
     marks: tuple[int, ...] = ()
     homes: tuple[int, ...] = ()
@@ -64,10 +64,6 @@ class Waiting:
         return self.order < other.order
 
     @property
-    def team(self) -> str:
-        return self.path[-2] if self.group else ""
-
-    @property
     def live(self) -> bool:
         return self.outcome is None and not self.gone
 
@@ -77,7 +73,7 @@ class Waiting:
 
     @property
     def wish(self) -> Wish:
-        return Wish(self.pool, self.group or self.path[-1], self.tokens, self.prefix, self.avoid)
+        return Wish(self.pool, self.team or self.path[-1], self.tokens, self.prefix, self.avoid)
 
     @property
     def service(self) -> int:
@@ -158,11 +154,12 @@ class Queue:
                 pool, group = f"tool {tool.name} {wanted[:16]}", ""
                 self.judges[pool] = tool.inflight or TOOL_INFLIGHT
         node = call.address.rpartition("/")[0]
-        path = (*self._above(call.account), *((f"team {group}", node) if group else (node,)))
+        team = f"team {group}" if group else ""
+        path = (*self._above(call.account), *((team, node) if team else (node,)))
         prefix = prefix_of(call) if self.fleet.shares(pool) else 0
         marks = marks_of(call, path[0]) if self.fleet.leads(pool) else ()
         waiting = Waiting(
-            self.count, pool, path, call.account, amount, group, prefix, marks, avoid=avoid
+            self.count, pool, path, call.account, amount, team, prefix, marks, avoid=avoid
         )
         # As in `fair`: no credit for time in which an account did not wait.
         self.served[path[0]] = max(self.served_to(waiting), self.level)
@@ -229,12 +226,14 @@ class Queue:
             if waiting.live:
                 self.stand(waiting)
 
-    def leader(self, waiting: Waiting, now: float) -> Lead[Waiting] | None:
-        """Whom waiting has to follow at the replica where it would go now; its pool has a place."""
-        if not waiting.marks or waiting.follows >= HANDS:
-            return None
-        spot = self.fleet.where(waiting.wish, now)
-        return None if spot is None else self.leads.leader(spot.cache, waiting.marks, now)
+    def follows(self, waiting: Waiting, spot: Spot, now: float) -> bool:
+        """Have waiting follow the call that reads at spot what it begins with; False where none does."""
+        lead = self.leads.leader(spot.cache, waiting.marks, now)
+        if lead is None:
+            return False
+        waiting.follows += 1
+        self.leads.follow(lead, waiting, now)
+        return True
 
     def settled(self, grant: Grant, actual: Amount) -> None:
         hold, waiting = grant.hold, grant.waiting
@@ -396,10 +395,11 @@ def _try_money(queue: Queue, waiting: Waiting, decided: list[Waiting]) -> str | 
 def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]) -> str | None:
     """Grant waiting what it needs, or have it follow another; its pool has a place. The account whose line it
     joined, else None."""
-    if (lead := queue.leader(waiting, now)) is not None:
-        waiting.follows += 1
-        queue.leads.follow(lead, waiting, now)
-        return None
+    spot: Spot | None = None
+    if waiting.marks and waiting.follows < HANDS:
+        spot = queue.fleet.where(waiting.wish, now)
+        if spot is not None and queue.follows(waiting, spot, now):
+            return None
     found = _hold(queue, waiting, decided)
     if isinstance(found, str):
         return found
@@ -410,13 +410,12 @@ def _consider(queue: Queue, waiting: Waiting, now: float, decided: list[Waiting]
     if waiting.pool in queue.judges:
         queue.judging[waiting.pool] = queue.judging.get(waiting.pool, 0) + 1
     else:
-        replica = queue.fleet.place(waiting.wish, now)
+        replica = queue.fleet.place(waiting.wish, now, spot)
         assert replica is not None, "has_place was asked in the same step"
-        cache = queue.fleet.cache_of(replica)
-        if waiting.team:
-            queue.pools[waiting.pool].moved(waiting, cache)
+        if waiting.team and waiting.prefix:
+            queue.pools[waiting.pool].moved(waiting, queue.fleet.cache_of(replica))
         if waiting.marks:
-            led = queue.leads.go(cache, waiting.marks, now)
+            led = queue.leads.go(queue.fleet.cache_of(replica), waiting.marks, now)
     queue.serve(waiting, waiting.service)
     waiting.outcome = Grant(waiting, replica, found, queue, queue.turn, led)
     decided.append(waiting)

@@ -16,6 +16,7 @@ from .verify import answered, last_number, named_letter
 
 # What may stand around an answer in a line of its own: `**Answer:** 4.`
 _BEFORE = re.compile(r"^(?:the |my |final )*answer\b(?: is)?[\s*_`:=]*", re.IGNORECASE)
+_WORD = re.compile(r"\w")
 _AROUND = " \t*_`#>\"'"
 
 
@@ -55,7 +56,7 @@ def voted(attempt: Attempt, verifier: Verifier | None) -> bytes:
 
 def _comes_to(text: str) -> str:
     """The last line of a text, without what stands around it; the whole of one that holds code."""
-    lines = [line for line in text.splitlines() if re.search(r"\w", line)]
+    lines = [line for line in text.splitlines() if _WORD.search(line)]
     if not lines or "```" in text:
         return text
     line = lines[-1].strip(_AROUND).rstrip(".").strip(_AROUND)

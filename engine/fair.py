@@ -79,17 +79,14 @@ class Group(Generic[W]):
     entry: int = 0
     now: float = 0.0
     most: int = 2 * REMEMBERED
-    members: dict[str, "Group[W]"] = field(default_factory=dict[str, "Group[W]"])
-    heap: list[tuple[int, float, int, "Group[W]"]] = field(
-        default_factory=list[tuple[int, float, int, "Group[W]"]]
-    )
-    queue: list[W] = field(default_factory=list[W])
+    # Plain factories: each agent has a group, and those that name types take ten times as long.
+    members: dict[str, "Group[W]"] = field(default_factory=lambda: {})
+    heap: "list[Entry[W]]" = field(default_factory=lambda: [])
+    queue: list[W] = field(default_factory=lambda: [])
     turn: int = 0
     last: int = -1
     homes: tuple[int, ...] = ()
-    at: "dict[int, list[tuple[int, float, int, Group[W]]]]" = field(
-        default_factory=lambda: dict[int, list[tuple[int, float, int, Group[W]]]]()
-    )
+    at: "dict[int, list[Entry[W]]]" = field(default_factory=lambda: {})
     passed: int = 0
 
     def prune(self) -> None:
@@ -115,12 +112,13 @@ class Turns(Generic[W]):
     def add(self, waiting: W) -> None:
         self.newest = max(self.newest, waiting.order)
         group, turn, late = self.root, 0, True
-        dweller = waiting.team or waiting.path[-1]
+        team = waiting.team
+        dweller = team or waiting.path[-1]
         for name in waiting.path:
             member = group.members.get(name)
             if member is None:
                 member = group.members[name] = Group()  # `Group[W]()` takes four times as long
-            if name == waiting.team:
+            if name == team:
                 late = waiting.order > member.last  # else it is back from elsewhere
             if not member.entry:
                 # A newcomer starts level with who is served now: no credit for time in which it did not wait.
@@ -142,13 +140,15 @@ class Turns(Generic[W]):
     ) -> W | None:
         """way: has the groups below which it was found, each with the entry of its member."""
         while True:
-            queue = group.queue
+            queue, heap = group.queue, group.heap
             while queue and not queue[0].live:
                 heappop(queue)
             if queue:
                 return queue[0]
-            entry = _top(group.heap)
-            if entry is not None:
+            while heap and heap[0][3].entry != heap[0][2]:
+                heappop(heap)
+            if heap:
+                entry = heap[0]
                 if places is not None and group.at:
                     entry = _near(group, entry, places)
                 way.append((group, entry))
@@ -175,7 +175,7 @@ class Turns(Generic[W]):
             if team.last < taken.order:
                 team.turn, team.last = team.turn + 1, self.newest
         for _, (_, _, _, member) in reversed(self._way):
-            if member.queue or _top(member.heap) is not None:
+            if member.queue or (member.heap and _top(member.heap) is not None):
                 break
             member.entry = 0
         self._way.clear()
@@ -192,23 +192,27 @@ class Turns(Generic[W]):
 
     def serve(self, path: Sequence[str], tokens: int) -> None:
         """Who is at path was served tokens more; less than 0 where it was promised more than it used."""
-        way: list[tuple[Group[W], Group[W], int]] = []
+        team: list[tuple[Group[W], Group[W]]] = []
         group, last = self.root, -1
         for name in path:
             member = group.members.get(name)
             if member is None:  # forgotten: it will come back level with the others
                 break
-            last = max(last, member.last)
-            way.append((group, member, last))
-            group = member
-        for group, member, last in reversed(way):
             member.service += tokens
-            if member.entry:
-                head = self._first(member, None, []) if last >= 0 else None
-                late = head is None or head.order > last
-                self._enter(group, member, group.turn + late)
+            if member.turn:
+                last = member.last
+            if last >= 0:
+                team.append((group, member))
+            elif member.entry:
+                self._enter(group, member, group.turn + 1)
             if len(group.members) > group.most:
                 group.prune()
+            group = member
+        for group, member in reversed(team):  # whose turn it is depends on who is next below it
+            if member.entry:
+                head = self._first(member, None, [])
+                late = head is None or head.order > last
+                self._enter(group, member, group.turn + late)
 
     def forget(self, path: Sequence[str]) -> None:
         """Nobody below path comes again."""

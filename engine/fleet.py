@@ -80,7 +80,7 @@ class Spot:
 
     @property
     def free(self) -> bool:
-        return not self.drained and self.seats.taken < int(self.width.limit)
+        return not self.drained and self.seats.taken + 1 <= self.width.limit
 
 
 @dataclass(slots=True)
@@ -103,6 +103,11 @@ class Pool:
     def full(self) -> bool:
         """Whether as many calls are in flight as the model may have."""
         return self.most is not None and sum([s.seats.taken for s in self.spots]) >= self.most
+
+
+def _free(pool: Pool, now: float) -> list[Spot]:
+    """Those that may have one call more now."""
+    return [spot for spot in pool.spots if spot.free and spot.site.opens_at(now) <= now]
 
 
 Place = tuple[str, str, str]
@@ -206,9 +211,11 @@ class Fleet:
         pool = self._pools.get(model)
         if pool is None or len(pool.spots) == 1:
             return None
+        free = _free(pool, now)
+        if not free or len(free) == len(pool.spots):
+            return None
         opened = [s for s in pool.spots if not s.drained and s.site.opens_at(now) <= now]
-        free = [spot for spot in opened if spot.free]
-        if not free or len(free) == len(opened):
+        if len(free) == len(opened):
             return None
         return Places({spot.cache for spot in free}, {spot.cache for spot in opened})
 
@@ -219,7 +226,7 @@ class Fleet:
         `placing.choose` takes for its prefix. To the endpoint of what it avoids only where no other has room.
         """
         pool = self._pools[wish.model]
-        open_spots = [spot for spot in pool.spots if spot.free and spot.site.opens_at(now) <= now]
+        open_spots = _free(pool, now)
         if not open_spots or pool.full or self._rates_open(pool, wish.tokens, now) > now:
             return None
         if wish.avoid is not None:
@@ -227,9 +234,9 @@ class Fleet:
             open_spots = [spot for spot in open_spots if spot.site is not site] or open_spots
         return self._choose(pool, wish, open_spots, now)
 
-    def place(self, wish: Wish, now: float) -> Replica | None:
-        """The replica that `where` finds, its slot taken; None where none is free now."""
-        pool, spot = self._pools[wish.model], self.where(wish, now)
+    def place(self, wish: Wish, now: float, found: Spot | None = None) -> Replica | None:
+        """The replica that `where` finds, or found just before, its slot taken; None where none is free now."""
+        pool, spot = self._pools[wish.model], found or self.where(wish, now)
         if spot is None:
             return None
         spot.seats.taken += 1
