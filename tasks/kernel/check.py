@@ -37,7 +37,7 @@ def main() -> None:
     asked, problem = exchange.asked(), exchange.problem()
     runner, chosen = PROBLEMS[problem["problem"]]
     code = source.code(asked["text"])
-    flags = [words for words, what in runner.suspect.items() if re.search(what, code, re.MULTILINE)]
+    flags = suspected(runner, code)
     keep: dict[str, Any] = asked.get("keep") or {"seed": os.urandom(16).hex()}
     if why := source.too_long(code):
         exchange.invalid(why)
@@ -56,6 +56,11 @@ def main() -> None:
         shapes = _shapes(keep["seed"])[SMALL:]
         if trials := tried(asked["runs"], shapes, flags):
             timed(trials, shapes, flags, work=chosen.work)
+
+
+def suspected(runner: Runner, code: str) -> list[str]:
+    """What looks like a cheat in code, in words."""
+    return [words for words, what in runner.suspect.items() if re.search(what, code, re.MULTILINE)]
 
 
 def _try(runner: Runner, shapes: list[Shape], keep: dict[str, Any]) -> None:

@@ -54,6 +54,7 @@ RUNNER = Runner(
         "ends the process": r"\b_?exit\b|\babort\b|\bquick_exit\b",
         "prints": r"\b(?:printf|puts|putchar|write|fwrite|dprintf)\s*\(",
         "runs before it is called": r"\bconstructor\b|\bifunc\b|\binit_array\b",
+        "replaces what draws": r"^(?:\w+[ \t*]+)+(?:malloc|calloc|free|\w*scanf)[ \t]*\(|\bsyscall\b",
         "changes the clock": r"\bclock_gettime\b|\bgettimeofday\b",
         "keeps what it has seen": r"^\s*static\s+(?!inline)[^()]*[;=]",
         "includes a file": r'#\s*include\s*"|\.incbin',

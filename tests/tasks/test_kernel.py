@@ -6,7 +6,8 @@ from math import fsum
 from random import Random
 from typing import Any
 
-from podium.tasks.kernel.check import Shape, wrong
+from podium.tasks.kernel.check import Shape, suspected, wrong
+from podium.tasks.kernel.in_c import PROBLEMS, RUNNER
 
 Numbers = Sequence[float]
 Total = Callable[[Iterable[float]], float]
@@ -37,3 +38,13 @@ def test_the_last_digit_that_is_printed_may_differ() -> None:
     one = Shape("1 1 1 1", 1, 1, (1, 2))
     assert not wrong(_ran("1.00000000001\n"), "1\n", one)
     assert wrong(_ran("1.00000000005\n"), "1\n", one)
+
+
+def test_a_malloc_of_its_own_is_flagged_and_a_call_of_it_is_not() -> None:
+    fast = PROBLEMS["matmul"].fast
+    called = fast.replace(") {\n", ") {\n    double *room = malloc(8 * n);\n", 1)
+    assert "malloc" in called
+    assert suspected(RUNNER, called) == []
+    assert suspected(RUNNER, f"void *malloc(size_t n) {{ return 0; }}\n{fast}") == [
+        "replaces what draws"
+    ]
