@@ -50,7 +50,7 @@ def sentences(found: Comparison) -> Iterator[str]:
 
 
 def number(value: float) -> str:
-    return f"{value:.4g}" if isfinite(value) else "-"
+    return f"{value + 0.0:.4g}" if isfinite(value) else "-"  # -0.0 + 0.0 is 0
 
 
 def between(interval: Interval) -> str:

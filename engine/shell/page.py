@@ -63,7 +63,9 @@ def clipped(text: str, most: int) -> str:
         return text
     head = most * 2 // 3
     tail = most - head
-    return f"{text[:head]}\n[… {len(text) - most:,} characters left out …]\n{text[-tail:]}"
+    return (
+        f"{text[:head]}\n[… {len(text) - most:,} characters left out …]\n{text[len(text) - tail :]}"
+    )
 
 
 def document(title: str, parts: Iterable[str], *, styled: bool = False) -> str:

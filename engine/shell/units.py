@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
+from decimal import Decimal
 
 from podium.dsl import quantity
 from podium.dsl.model import Price
@@ -93,12 +94,13 @@ def show_usd(micro: int) -> str:
 
 
 def show_count(number: int) -> str:
-    """`950`, `40k`, `1.9M`."""
+    """`950`, `40k`, `1.9M`; `1e+34` of what nobody reads digit by digit."""
+    if number >= 10**15:
+        return f"{Decimal(number):.0e}"
     for size, mark in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):
-        if number >= size:
-            return (
-                f"{number / size:.3g}{mark}" if number < 1_000 * size else f"{number // size}{mark}"
-            )
+        if number >= 0.9995 * size:  # to three digits it is 1.00 of them
+            shown = max(1.0, number / size)
+            return f"{shown:.3g}{mark}" if shown < 999.5 else f"{shown:,.0f}{mark}"
     return str(number)
 
 

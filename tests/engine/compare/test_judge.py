@@ -12,7 +12,7 @@ from podium.engine.compare.judge import compare, is_clear
 from podium.engine.event import RunEnded, Stamped
 from podium.engine.fold import Fold
 from podium.engine.ranges import Range
-from podium.engine.shell.compare_view import as_csv, as_html, sentences
+from podium.engine.shell.compare_view import as_csv, as_html, rows, sentences
 from podium.engine.stats import best_at
 
 
@@ -153,4 +153,6 @@ def test_scores_of_0_have_the_interval_of_a_rate_only_where_they_can_be_one() ->
     assert (rate.low, round(rate.high, 3)) == (0.0, 0.459)
     assert compare(zeros, ["a", "b"], within=Range(0.0, 1.0)).arms[0].interval == rate
     assert compare(zeros, ["a", "b"], within=Range(0.0)).arms[0].interval is None
-    assert compare(zeros, ["a", "b"], better="lower").arms[0].interval is None
+    lower = compare(zeros, ["a", "b"], better="lower")
+    assert lower.arms[0].interval is None
+    assert next(rows(lower))[2] == "0"

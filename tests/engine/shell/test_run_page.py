@@ -195,6 +195,7 @@ def test_a_huge_text_is_cut_in_its_middle_and_says_so() -> None:
     assert "aaa" in cut
     assert "bbb" in cut
     assert clipped("short", 5) == "short"
+    assert "short" not in clipped("short", 0)
 
 
 # --- what is on it ------------------------------------------------------------------------------------

@@ -69,6 +69,8 @@ def test_amounts_are_shown_so_that_cheap_is_not_free() -> None:
 
 def test_counts_and_times_are_shown_short() -> None:
     assert [units.show_count(n) for n in (0, 950, 40_000, 1_900_000)] == ["0", "950", "40k", "1.9M"]
+    near = (999, 999_499, 999_500, 999_999_999, 10**12, 10**34)
+    assert [units.show_count(n) for n in near] == ["999", "999k", "1M", "1B", "1,000B", "1e+34"]
     assert [units.show_seconds(s) for s in (12.7, 185, 3840)] == ["12s", "3m05s", "1h04m"]
 
 
