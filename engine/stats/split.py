@@ -35,7 +35,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """cells: by size. best: the one to take; default: the one near sqrt(B), for who knows nothing.
+    """cells: by size. best: the one to take; default: as many teams as members, for who knows nothing.
 
     flat: sizes that are expected to lose less than a tenth of a team's spread against the best.
     """
@@ -159,14 +159,11 @@ def worth(curves: Curves, teams: Sequence[int], scores: Scores | None = None) ->
 
 
 def default_size(sizes: Sequence[int], teams: Mapping[int, int]) -> int:
-    """The size nearest sqrt(B), B the lone agents that the budget buys."""
-    middle = _middle(sizes, teams)
-    return min(sizes, key=lambda m: abs(log(m) - middle))
+    """The size of which the budget buys as many teams as a team has members.
 
-
-def _middle(sizes: Sequence[int], teams: Mapping[int, int]) -> float:
-    """log sqrt(B): B as agents of the smallest size that is known."""
-    return 0.5 * log(max(1.0, sizes[0] * teams[sizes[0]]))
+    That is sqrt(B) of B agents, where teams cost in proportion to their size; where members talk, it is less.
+    """
+    return min(sizes, key=lambda m: abs(log(m) - log(teams[m])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from podium.engine.ranges import Range
 from podium.engine.stats import largest, pass_at
 from podium.engine.stats.bounded import best_of_teams
 from podium.engine.stats.laws import Curves, fit
-from podium.engine.stats.split import Scores, pilot_worth, splits, splits_of, worth
+from podium.engine.stats.split import Scores, default_size, pilot_worth, splits, splits_of, worth
 
 SIZES = (1, 2, 4, 5, 10, 20, 25, 50, 100)
 TEAMS = {m: 100 // m for m in SIZES}
@@ -157,3 +157,11 @@ def test_tasks_that_differ_in_what_teams_gain_keep_their_own_splits() -> None:
     sizes = [one.best.size for one in each]
     assert min(sizes[0], sizes[2]) >= 20
     assert max(sizes[1], sizes[3]) <= 2
+
+
+def test_the_default_has_as_many_teams_as_members_whatever_talking_costs() -> None:
+    sizes = (1, 2, 4, 8, 16, 32)
+    assert default_size(sizes, {m: 256 // m for m in sizes}) == 16
+    # A lone agent is asked once, and each member of a team in two rounds, where it reads what all others said.
+    assert default_size(sizes, {m: 4_096 // (1 if m == 1 else 2 * m * m) for m in sizes}) == 16
+    assert default_size(sizes, {m: 10_000 // (1 if m == 1 else 28 * m) for m in sizes}) == 16
