@@ -213,9 +213,9 @@ def verify(attempt, task):
 
 def test_verify_judges_an_answer_with_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
-    (folder / "own_checks.py").write_text(CHECKS)
+    (folder / "filed_checks.py").write_text(CHECKS)
     (folder / "v.team").write_text(
-        'task t { statement = "write it"  verify = python("own_checks:verify") }\n'
+        'task t { statement = "write it"  verify = python("filed_checks:verify") }\n'
     )
     (folder / "answer.txt").write_text("done")
     (folder / "made" / "src").mkdir(parents=True)
