@@ -23,7 +23,8 @@ from .trial import Trial
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """one against other, by blocks. chance: that the best of k of one beats the other's, ties half.
+    """one against other, by blocks. chance: that the best of k of one beats the other's, ties half; NaN of k runs
+    or fewer.
 
     winner: the better arm; None where they cannot be told apart. p: two-sided, of one look at all pairs, or,
     where sequential, valid at every look; it is compared with alpha. difference: of pairs' scores, one's less
@@ -137,12 +138,15 @@ def apart_result(
 def _chance(
     here: Sequence[Trial], there: Sequence[Trial], tasks: Sequence[str], k: int, sign: float
 ) -> float:
-    """Task by task, then their mean: scores of different tasks are not compared."""
+    """Task by task, then their mean: scores of different tasks are not compared. NaN of k runs or fewer of a task.
+
+    Of k runs there is one best of k, so the chance would be 0 or 1, as if it were sure.
+    """
     sides = [
         by_task([one for one in side if not one.failed], tasks, sign, lambda one: one.score)
         for side in (here, there)
     ]
-    if not tasks or any(len(group) < k for side in sides for group in side):
+    if not tasks or any(len(group) <= k for side in sides for group in side):
         return nan
     return fmean(prob_best(a, k, b, k) for a, b in zip(*sides, strict=True))
 

@@ -156,3 +156,13 @@ def test_scores_of_0_have_the_interval_of_a_rate_only_where_they_can_be_one() ->
     lower = compare(zeros, ["a", "b"], better="lower")
     assert lower.arms[0].interval is None
     assert next(rows(lower))[2] == "0"
+
+
+def test_no_chance_is_told_of_as_many_runs_as_the_best_is_of() -> None:
+    # b wins all blocks but one, and a has the one best run: of all six "chance 1.00" would be said for a.
+    both = trials("a", [0.1, 0.2, 0.3, 0.4, 0.5, 1.0]) + trials("b", [0.6, 0.6, 0.6, 0.7, 0.7, 0.8])
+    found = compare(both, ["a", "b"], k=6)
+    assert np.isnan(found.pairs[0].chance)
+    assert next(sentences(found)).startswith("a has no interval")
+    assert any(line.startswith("a and b: they cannot be told apart") for line in sentences(found))
+    assert compare(both, ["a", "b"], k=5).pairs[0].chance > 0.5
