@@ -256,18 +256,13 @@ def _told(
 def _advice(
     question: Question, seen: "Observed", here: "Sequence[Splits]", there: "Sequence[Splits]"
 ) -> Iterator[str]:
-    sign, best, default = question.sign, here[0].best, here[0].default
+    sign, best = question.sign, here[0].best
     each = f" for each of {seen.tasks} tasks" if seen.tasks > 1 else ""
     yield (
         f"Best split of {question.shown(question.budget)}: {counted(best.teams, 'team')} of {best.size}{each}, "
         f"expected best {sign * best.score:.4g}; the chance that no other is better is {best.chance:.0%}."
     )
-    yield (
-        "That is the default: no other size is sure enough to be better."
-        if best == default
-        else f"The default, {counted(default.teams, 'team')} of {default.size}, is expected to lose "
-        f"{best.score - default.score:.3g} against it."
-    )
+    yield beside_default(here[0])
     yield f"Sizes that lose less than a tenth of a team's spread: {', '.join(map(str, here[0].flat))}."
     far = there[0].best
     low, high = sorted((sign * far.low, sign * far.high))
@@ -284,6 +279,24 @@ def _advice(
             f"What scores can be at most is not known: what is foretold beyond the best seen, "
             f"{sign * seen.best():.4g}, may not be possible. --range LOW,HIGH bounds it."
         )
+
+
+def beside_default(whole: "Splits") -> str:
+    """What the named split is to the default; where it is the default, what may be better."""
+    best, default = whole.best, whole.default
+    if best != default:
+        who = f"{counted(default.teams, 'team')} of {default.size}"
+        return (
+            f"The default, {who}, is expected to lose {best.score - default.score:.3g} against it."
+        )
+    top = max(whole.cells, key=lambda cell: cell.score)
+    gain = f"{top.score - best.score:.2g}"
+    if top == best or gain == "0":
+        return "That is the default: no other size is sure enough to be better."
+    return (
+        f"That is the default: no other size is sure enough to be better. {counted(top.teams, 'team')} of "
+        f"{top.size} may be, by {gain} as expected; more runs would tell."
+    )
 
 
 def _of_each(question: Question, seen: "Observed", here: "Sequence[Splits]") -> Iterator[str]:

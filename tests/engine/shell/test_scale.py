@@ -12,6 +12,8 @@ from podium.engine import Engine
 from podium.engine.call import ModelCall
 from podium.engine.shell.cli import main
 from podium.engine.shell.doors import Doors
+from podium.engine.shell.scale_view import beside_default
+from podium.engine.stats.split import Cell, Splits
 from podium.engine.testing import ScriptedClient
 
 PROGRAM = """edition 2026
@@ -145,3 +147,16 @@ def test_where_no_range_is_known_it_says_so_and_with_one_it_bounds(world: World)
     found = told(world.scale(*words, "--range", "0,0.7", "--json"))
     assert all(cell["high"] <= 0.7 for cell in found["splits"])
     assert not any("--range" in note for note in found["notes"])
+
+
+def test_where_the_default_is_named_what_may_be_better_is_told() -> None:
+    def cell(size: int, score: float) -> Cell:
+        return Cell(size, 100 // size, score, score - 1, score + 1, 0.3, 0.1)
+
+    lone, ten, one = cell(1, 2.5), cell(10, 2.25), cell(100, 1.0)
+    said = beside_default(Splits((lone, ten, one), ten, ten, (10,), 0.9))
+    assert "That is the default" in said
+    assert "100 teams of 1 may be, by 0.25 as expected" in said
+    sure = beside_default(Splits((lone, ten, one), lone, ten, (1,), 0.9))
+    assert sure == "The default, 10 teams of 10, is expected to lose 0.25 against it."
+    assert "may be" not in beside_default(Splits((ten, one), ten, ten, (10,), 0.9))
