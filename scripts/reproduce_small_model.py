@@ -17,8 +17,9 @@ import click
 from reproduction import PAGES, Report, machine, shell, table
 
 from podium.engine.compare import Trial
-from podium.engine.compare.judge import compare
+from podium.engine.compare.judge import Comparison, compare
 from podium.engine.compare.pair_result import PairResult
+from podium.engine.ranges import Range
 from podium.engine.stats import Interval
 
 FILE = str(PAGES / "small_model.team")
@@ -71,8 +72,7 @@ def report(found: dict[str, Any]) -> str:
 
 
 def _told(name: str, runs: Sequence[dict[str, Any]]) -> str:
-    order = ORDER[name]
-    done = compare([replace(Trial(**run), task="") for run in runs], order)
+    done = _compared(name, runs)
     rows = [
         [arm.name.replace("_", " "), str(arm.scored), f"{arm.best:.2f}", _span(arm.interval),
          f"{arm.calls:.1f}", f"{arm.tokens:,.0f}", f"{arm.seconds:.0f}"]
@@ -84,6 +84,12 @@ def _told(name: str, runs: Sequence[dict[str, Any]]) -> str:
     pairs = [_pair(pair) for pair in done.pairs if name != "levers" or pair.one == "all"]
     heads = ("", "difference", "95 % interval", "won, lost, tied", "p", "verdict")
     return text + "\n" + table(heads, pairs)
+
+
+def _compared(name: str, runs: Sequence[dict[str, Any]]) -> Comparison:
+    """The runs of all tasks as of one; their scores are shares."""
+    trials = [replace(Trial(**run), task="") for run in runs]
+    return compare(trials, ORDER[name], within=Range(0.0, 1.0))
 
 
 def _span(interval: Interval | None) -> str:
@@ -101,7 +107,7 @@ def _pair(pair: PairResult) -> list[str]:
     p = f"{pair.p:.2g} (below {pair.alpha:.2g})"
     return [
         f"{one} less {other}",
-        f"{pair.difference:+.2f}",
+        f"{round(pair.difference, 2) + 0.0:+.2f}",  # -0.0 + 0.0 is 0
         _span(pair.interval),
         counts,
         p,
@@ -114,7 +120,7 @@ def draw(found: dict[str, Any]) -> None:
     from podium.engine.compare.plots import intervals  # takes a second to load
 
     for name, runs in found["runs"].items():
-        done = compare([replace(Trial(**run), task="") for run in runs], ORDER[name])
+        done = _compared(name, runs)
         (PAGES / f"small_model_{name}.svg").write_bytes(intervals(done))
 
 
