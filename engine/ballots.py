@@ -6,7 +6,7 @@ it, whatever that finds right, else its last line.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from podium.dsl.program import Verifier
 
@@ -17,6 +17,11 @@ from .verify import answered, last_number, named_letter
 # What may stand around an answer in a line of its own: `**Answer:** 4.`
 _BEFORE = re.compile(r"^(?:the |my |final )*answer\b(?: is)?[\s*_`:=]*", re.IGNORECASE)
 _WORD = re.compile(r"\w")
+# What a verifier of a kind reads in an answer, where it is there.
+_READ: dict[str, Callable[[str], float | str | None]] = {
+    "number": last_number,
+    "choice": named_letter,
+}
 _AROUND = " \t*_`#>\"'"
 
 
@@ -43,15 +48,12 @@ def _weight(attempt: Attempt) -> float:
 
 def voted(attempt: Attempt, verifier: Verifier | None) -> bytes:
     """What two attempts must share to be the same vote."""
-    text = answered(attempt.answer, attempt.text)
-    match None if verifier is None else verifier.kind:
-        case "number" if (number := last_number(text)) is not None:
-            return ballot(number)
-        case "choice" if (letter := named_letter(text)) is not None:
-            return ballot(letter)
-        case _:
-            answer = attempt.answer
-            return ballot(_comes_to(answer) if isinstance(answer, str) else answer)
+    answer = attempt.answer
+    read = None if verifier is None else _READ.get(verifier.kind)
+    found = None if read is None else read(answered(answer, attempt.text))
+    if found is not None:
+        return ballot(found)
+    return ballot(_comes_to(answer) if isinstance(answer, str) else answer)
 
 
 def _comes_to(text: str) -> str:

@@ -305,9 +305,9 @@ def kind_of(event: Event) -> str:
 
 def is_afterword(event: Event) -> bool:
     """Whether event tells of an earlier life: a lost try or rent, noted before the next life starts its clock."""
-    if not isinstance(event, CallFailed | Rented):  # most are not
-        return False
-    return event.kind == "lost" if isinstance(event, CallFailed) else event.lost
+    if isinstance(event, CallFailed):
+        return event.kind == "lost"
+    return isinstance(event, Rented) and event.lost
 
 
 def _amount_body(amount: Amount) -> dict[str, int]:

@@ -118,7 +118,8 @@ class Packed:
 
 def _parts(jobs: Sequence[Job]) -> Iterator[Sequence[Job]]:
     """The jobs in order; those of one run that are packed together, as they have no texts, are one part."""
-    part, size = list[Job](), 0
+    part: list[Job] = []
+    size = 0
     for job in jobs:
         size += len(job.events)
         if part and (job.run != part[0].run or job.texts or size > JOINED):

@@ -164,8 +164,17 @@ def together(runs: int, pilots: int) -> None:
     print(f"the 12 tasks as one set, {runs} runs of each size on each")
     told("the set's split", np.mean(rows, axis=0).tolist())
     print(
-        f"  each task's own split: regret {np.mean(own):.3f}, its interval holds {np.mean(inside):.3f}"
+        f"  each task's own split: regret {np.mean(own):.3f}, its interval holds {np.mean(inside):.3f};"
     )
+    # Of one pilot all tasks are fitted together, so it is pilots that are independent, not tasks.
+    gain = (np.array(by_itself) - own).reshape(pilots, -1)
+    error = gain.mean(axis=1).std(ddof=1) / pilots**0.5 if pilots > 1 else float("nan")
+    print(
+        f"  fitted alone: regret {np.mean(by_itself):.3f}; fitting together gains "
+        f"{gain.mean():+.3f} +- {error:.3f} over {pilots} pilots"
+    )
+    for law, one in zip(LAWS, gain.mean(axis=0), strict=True):
+        print(f"    {law:24} {one:+.3f}")
 
 
 def ranges(runs: int, pilots: int) -> None:

@@ -74,11 +74,7 @@ def test_each_setting_runs_alone_but_those_that_need_another() -> None:
         (name, value) for name, value in EACH if not isinstance(program((name, value)), Program)
     }
     needy = {("order", "ceo"), ("on_exhausted", "shrink"), ("on_exhausted", "vote")}
-    needy |= {
-        (name, value)
-        for name, value in EACH
-        if name in ("ceo_sets", "turns")
-    }
+    needy |= {(name, value) for name, value in EACH if name in ("ceo_sets", "turns")}
     assert refused <= needy
 
 
