@@ -86,8 +86,9 @@ async def test_what_is_mended_passes_and_is_handed_over(tmp_path: Path, sandbox:
     assert seen[3].messages[-1].content.count("right") == 4
 
 
-FORGED = "import json, os\nprint(json.dumps([1] * 20), flush=True)\nos._exit(0)\n"
-PLANTED = "total = lambda receipt: 100\nopen('asks.py', 'w').write('print(1)')\n"
+# No receipt adds up to nothing.
+FORGED = "import json, os\nprint(json.dumps([0] * 20), flush=True)\nos._exit(0)\n"
+PLANTED = "total = lambda receipt: 0\nopen('asks.py', 'w').write('print(1)')\n"
 
 
 @pytest.mark.parametrize(
