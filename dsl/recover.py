@@ -1,6 +1,6 @@
 """Why a parse stopped: one finding from the token it stopped at, the one before, and the open brackets.
 
-The rules stand in the order they are tried; the first that knows the mistake speaks.
+The rules stand in the order they are tried; the first that knows the mistake speaks. Long because it is that list.
 """
 
 from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ from . import commons, joint, trails
 from .agent.prompt import clip
 from .agent.shape import Unreadable, parse, schema
 from .ask import ask_tool
-from .call import CallError, Offer, ToolCall, ToolUse, canonical, digest
+from .call import CallError, Offer, ToolCall, ToolUse, canonical, digest, offer
 from .commons import Desk
 from .joint import Came, Folder
 from .reduce import attempts_of, best
@@ -29,16 +29,12 @@ SUBMISSIONS = 5
 # How much of a verdict's evidence an agent is told, in tokens.
 _EVIDENCE = 200
 
-_NOTES = Offer(
+_NOTES = offer(
     "notes",
     "Keeps a note for yourself. Your notes are all that is left to you when this conversation grows too long, so"
     " note what you found out, what you changed and what is next.",
-    {
-        "type": "object",
-        "properties": {"text": {"type": "string", "minLength": 1}},
-        "required": ["text"],
-        "additionalProperties": False,
-    },
+    ("text",),
+    text={"type": "string", "minLength": 1},
 )
 
 
@@ -157,9 +153,8 @@ class NodeBench:
             judged = await judge(self.here, attempt)
         except CallError as error:
             self.room += 1
-            return (
-                f"not submitted: the verifier failed, which is no fault of yours: {error.message}"
-            )
+            failed = f"the verifier failed, which is no fault of yours: {error.message}"
+            return f"not scored, and not counted as a submission: {failed}"
         self._take(judged)
         return f"{_told(judged.verdict)}; {_left(self.room)}"
 
@@ -200,11 +195,11 @@ def bench_at(
     for tool in role.tools:
         if tool.kind == "submit":
             room = times_of(tool)
-        for offer in _offers(here, role, tool, room, value):
-            if offer.name in sets:
-                raise CallError("tool", f"two tools of role {role.name} are called {offer.name}")
-            sets[offer.name] = tool
-            offered.append(offer)
+        for one in _offers(here, role, tool, room, value):
+            if one.name in sets:
+                raise CallError("tool", f"two tools of role {role.name} are called {one.name}")
+            sets[one.name] = tool
+            offered.append(one)
     known = Trails(attempts_of(value), here.world.told)
     if not has_files(role):
         return NodeBench(here, role, sets, tuple(offered), room, desk, None, known)
@@ -255,7 +250,7 @@ def offers_of(here: Here, tool: Tool) -> tuple[Offer, ...]:
     world = here.world
 
     def told() -> Json:
-        return [cast(Json, asdict(offer)) for offer in world.offers(tool)]
+        return [cast(Json, asdict(one)) for one in world.offers(tool)]
 
     found = cast(Sequence[Mapping[str, Json]], world.recorder.decide(world.account, name, told))
     return tuple(
@@ -268,19 +263,12 @@ def offers_of(here: Here, tool: Tool) -> tuple[Offer, ...]:
 
 def _submit(role: Role, room: int) -> Offer:
     """An offer that takes the agent's answer, in the shape of its role's `output`."""
-    parameters = schema(role.output) if role.output is not None else _ANSWER
     told = (
         f"Submits your answer, at most {room} time{'s' if room > 1 else ''}. The best one counts."
     )
-    return Offer("submit", told, parameters)
-
-
-_ANSWER: Mapping[str, Json] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
+    if role.output is None:
+        return offer("submit", told, ("answer",), answer={"type": "string"})
+    return Offer("submit", told, schema(role.output))
 
 
 def _told(verdict: Verdict | None) -> str:

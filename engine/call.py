@@ -6,7 +6,7 @@ One file of some length, as the contract of all layers: records without behaviou
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, field
 from typing import Any, Literal, Protocol
 
@@ -36,6 +36,17 @@ class Offer:
     name: str
     description: str
     parameters: Mapping[str, Json]
+
+
+def offer(name: str, says: str, required: Sequence[str], /, **properties: Json) -> Offer:
+    """An offer that takes properties, each a JSON schema, and nothing else."""
+    shape: dict[str, Json] = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return Offer(name, says, shape)
 
 
 @quick(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import anyio
 from podium.dsl.program import Condition, Role
 
 from .agent.prompt import clip
-from .call import Offer
+from .call import Offer, offer
 from .condition import Facts, holds
 from .event import Said
 from .lives import AT_WORK, idle_of
@@ -41,16 +41,7 @@ def _offer(name: str, says: str, **fields: str) -> Offer:
     properties: dict[str, Json] = {
         key: {"type": "string", "minLength": 1, "description": told} for key, told in fields.items()
     }
-    return Offer(
-        name,
-        says,
-        {
-            "type": "object",
-            "properties": properties,
-            "required": list(fields),
-            "additionalProperties": False,
-        },
-    )
+    return offer(name, says, tuple(fields), **properties)
 
 
 OFFERS: Mapping[str, tuple[Offer, ...]] = {

@@ -9,14 +9,13 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 import anyio.to_thread
 
 from podium.dsl.program import Tool
 
 from . import workspace
-from .call import CallError, Offer, ToolReply, ToolUse
+from .call import CallError, Offer, ToolReply, ToolUse, offer
 from .sandbox import Command, Limits, Ran, Sandbox, SandboxFailed
 from .value import Json
 from .workspace import File, TooLarge
@@ -30,27 +29,17 @@ _ENVIRON = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _offer(name: str, says: str, required: tuple[str, ...], **properties: str) -> Offer:
-    fields: dict[str, Json] = {
-        key: {"type": "integer", "minimum": 1} if key in ("first", "lines") else {"type": "string"}
-        for key in properties
-    }
+    fields: dict[str, Json] = {}
     for key, told in properties.items():
-        fields[key] = {**cast(Mapping[str, Json], fields[key]), "description": told}
-    return Offer(
-        name,
-        says,
-        {
-            "type": "object",
-            "properties": fields,
-            "required": list(required),
-            "additionalProperties": False,
-        },
-    )
+        counts = key in ("first", "lines")
+        kind: dict[str, Json] = {"type": "integer", "minimum": 1} if counts else {"type": "string"}
+        fields[key] = {**kind, "description": told}
+    return offer(name, says, required, **fields)
 
 
 OFFERS: Mapping[str, Offer] = {
-    offer.name: offer
-    for offer in (
+    one.name: one
+    for one in (
         _offer(
             "shell",
             "Runs a command line in your folder with sh, without a network. Files that it leaves are kept.",

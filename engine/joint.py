@@ -15,7 +15,7 @@ from podium.dsl.program import Workspace
 
 from . import workspace
 from .agent.prompt import clip
-from .call import Offer
+from .call import offer
 from .commons import Commons, Entry
 from .merging import Merged, is_marked, merged
 from .value import Json
@@ -24,10 +24,10 @@ from .workspace import File, TooLarge
 # How much of a clash a member is told, in tokens; and how many paths and submissions, of many.
 _CLASH, _PATHS = 200, 20
 
-PULL = Offer(
+PULL = offer(
     "pull",
     "Takes over into your folder what others have submitted since you last did, and says who changed what.",
-    {"type": "object", "properties": {}, "additionalProperties": False},
+    (),
 )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import cast
 
-from .call import ModelReply, Offer, Reply, ToolReply
+from .call import ModelReply, Offer, Reply, ToolReply, offer
 from .plain import excerpt
 from .value import Attempt, Json
 
@@ -31,10 +31,10 @@ def offers(attempts: int, *, files: bool = False) -> tuple[Offer, ...]:
     number = _number(f"which attempt, 1 to {attempts}")
     number["maximum"] = max(1, attempts)
     says = "Makes the files of an attempt those of your folder, in place of what is in it."
-    taking = (_offer("take_files", says, ("number",), number=number),) if files else ()
+    taking = (offer("take_files", says, ("number",), number=number),) if files else ()
     return (
         *taking,
-        _offer(
+        offer(
             "read_attempt",
             f"Shows what one of the {attempts} attempts says, whole, and what is known of its worth.",
             ("number",),
@@ -42,7 +42,7 @@ def offers(attempts: int, *, files: bool = False) -> tuple[Offer, ...]:
             first=_number("the first line to show"),
             lines=_number("how many lines to show"),
         ),
-        _offer(
+        offer(
             "read_steps",
             "Shows how an attempt was reached: what its agent wrote, what it called, what came of that.",
             ("number",),
@@ -50,7 +50,7 @@ def offers(attempts: int, *, files: bool = False) -> tuple[Offer, ...]:
             first=_number("the first step to show"),
             steps=_number(f"how many steps to show; {STEPS} where you do not say"),
         ),
-        _offer(
+        offer(
             "search_attempts",
             f"Finds a text in what the attempts say and in their steps; shows {HITS} lines at most.",
             ("text",),
@@ -62,16 +62,6 @@ def offers(attempts: int, *, files: bool = False) -> tuple[Offer, ...]:
 
 def _number(says: str) -> dict[str, Json]:
     return {"type": "integer", "minimum": 1, "description": says}
-
-
-def _offer(name: str, says: str, required: Sequence[str], **properties: Json) -> Offer:
-    shape: dict[str, Json] = {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-    return Offer(name, says, shape)
 
 
 @dataclass(slots=True, eq=False)

@@ -12,7 +12,7 @@ from podium.dsl.program import Task, Tool, Verifier
 from podium.engine import Engine, workspace
 from podium.engine.call import CallError, ToolCall, VerifierCall
 from podium.engine.event import CallIntended
-from podium.engine.sandbox import Command, Ran, SandboxMissing, find
+from podium.engine.sandbox import Command, Ran, Sandbox
 from podium.engine.shell.serving import Service, served
 from podium.engine.store import Store
 from podium.engine.testing import Say, ScriptedClient
@@ -136,11 +136,7 @@ async def test_beside_a_service_a_program_gets_none() -> None:
 
 
 @pytest.mark.sandbox
-async def test_a_real_program_reads_them() -> None:
-    try:
-        sandbox = await find()
-    except SandboxMissing as missing:
-        pytest.skip(str(missing))
+async def test_a_real_program_reads_them(sandbox: Sandbox) -> None:
     line = "test -x files/lib/run && test ! -x files/a.py && grep -qx 'x = 1' files/a.py"
     many = written({f"d/{number}": File(b"x") for number in range(600)} | FILES)
     for tree in (TREE, many):

@@ -15,7 +15,7 @@ from podium.engine import Engine, workspace
 from podium.engine.call import ToolCall, ToolReply, ToolUse
 from podium.engine.event import CallIntended
 from podium.engine.handiwork import OFFERS, Handiwork
-from podium.engine.sandbox import Command, Output, Ran, Sandbox, SandboxMissing, find
+from podium.engine.sandbox import Command, Output, Ran, Sandbox
 from podium.engine.testing import Say, ScriptedClient
 from podium.engine.testing.handmade import agent, program, role
 from podium.engine.workspace import File, TooLarge
@@ -179,11 +179,7 @@ def test_each_kind_has_its_offer() -> None:
 
 
 @pytest.mark.slow
-async def test_in_a_real_sandbox_a_program_sees_the_files_and_no_network() -> None:
-    try:
-        sandbox = await find()
-    except SandboxMissing as missing:
-        pytest.skip(str(missing))
+async def test_in_a_real_sandbox_a_program_sees_the_files_and_no_network(sandbox: Sandbox) -> None:
     one = hand(sandbox)
     await one("write", path="a.txt", text="2 + 2")
     reply = await one("python", code="print(eval(open('a.txt').read())); open('b', 'w').write('4')")

@@ -13,7 +13,7 @@ from podium.engine.call import ModelCall, ToolCall
 from podium.engine.event import CallIntended
 from podium.engine.life import Run
 from podium.engine.replay import replay
-from podium.engine.sandbox import Sandbox, SandboxMissing, find
+from podium.engine.sandbox import Sandbox
 from podium.engine.testing import Say, ScriptedClient
 
 pytestmark = [pytest.mark.anyio, pytest.mark.sandbox]
@@ -32,14 +32,6 @@ ALLOW = ("file:broken", "file:mended.py")
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-async def sandbox() -> Sandbox:
-    try:
-        return await find()
-    except SandboxMissing as missing:
-        pytest.skip(str(missing))
 
 
 def calls(name: str, **arguments: str) -> Say:

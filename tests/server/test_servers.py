@@ -33,7 +33,7 @@ port = str(servers.free_port())
 command = [sys.executable, "-c", sys.argv[2], port, sys.argv[3]]
 with servers.process(command, {}, f"http://127.0.0.1:{port}"):
     print("ready", flush=True)
-    time.sleep(60)
+    time.sleep(60)  # it is ended meanwhile
 """
 ALL_ENDED = "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX)"
 

@@ -251,7 +251,7 @@ async def test_a_verifier_that_fails_costs_no_submission() -> None:
 
     client = ScriptedClient([calls("submit", answer="4"), "4"])
     await play(whole(worker(SUBMIT), scoring()), client, bindings={"judge": broken})
-    assert client.seen[1].messages[-1].content.startswith("not submitted: the verifier failed")
+    assert client.seen[1].messages[-1].content.startswith("not scored, and not counted")
 
 
 @pytest.mark.anyio

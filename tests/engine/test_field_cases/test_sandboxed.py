@@ -12,7 +12,7 @@ from podium.engine import Engine
 from podium.engine.call import CallError, VerifierCall
 from podium.engine.event import RunStarted
 from podium.engine.outcome import Passed
-from podium.engine.sandbox import Sandbox, SandboxMissing, find
+from podium.engine.sandbox import Sandbox
 from podium.engine.testing import ScriptedClient
 from podium.engine.value import Verdict
 from podium.engine.verify import judge
@@ -36,14 +36,6 @@ else:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-async def sandbox() -> Sandbox:
-    try:
-        return await find()
-    except SandboxMissing as missing:
-        pytest.skip(str(missing))
 
 
 def left(mark: str) -> list[str]:

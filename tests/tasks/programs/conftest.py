@@ -7,7 +7,7 @@ import pytest
 from podium.dsl.program import Task
 from podium.engine.call import VerifierCall
 from podium.engine.reduce import settled
-from podium.engine.sandbox import SandboxMissing, find
+from podium.engine.sandbox import Sandbox
 from podium.engine.value import Verdict
 from podium.engine.verify import judge
 
@@ -20,12 +20,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-async def judged() -> Judged:
+async def judged(sandbox: Sandbox) -> Judged:
     """What a task's verifier says of a text, with the task's own pass rule."""
-    try:
-        sandbox = await find()
-    except SandboxMissing as missing:
-        pytest.skip(str(missing))
 
     async def judge_it(task: Task, text: str) -> Verdict:
         assert task.verify is not None
